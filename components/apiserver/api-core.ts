@@ -60,6 +60,7 @@ import { Registrar } from "./apiextensions/registrar.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { createHooks } from "./registry/hooks.ts"
+import type { TokenLife } from "./registry/core/serviceaccount/token.ts"
 import type { ReviewToken } from "./registry/reviews/identity.ts"
 import type { Actor, Pipeline, UserInfo } from "./call/request.ts"
 import { tracedAdmission } from "./tracing/traced-admission.ts"
@@ -117,6 +118,8 @@ export interface ApiCoreOptions {
   readonly tokenIssuer: TokenIssuer
   /** Audiences of a service account token whose request names none. */
   readonly apiAudiences: readonly string[]
+  /** How long service account tokens live; as asked for unless given. */
+  readonly tokenLife?: TokenLife | undefined
   readonly reviewToken: ReviewToken
   /** Returns the health of the components as ComponentStatus objects; none unless given. */
   readonly componentStatuses?: () => readonly KubeObject[]
@@ -230,7 +233,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
     rbac,
     nodePorts,
     serviceFamilies: options.serviceCidrs.map(familyOf),
-    tokens: { issuer: tokenIssuer, audiences: apiAudiences },
+    tokens: { ...options.tokenLife, issuer: tokenIssuer, audiences: apiAudiences },
     reviewToken,
     hasWebhooks: () => options.authorization?.hasWebhooks === true,
     componentStatuses,

@@ -2,6 +2,7 @@ import type { AdmissionOptions } from "./admission/admission-settings.ts"
 import type { TolerationSeconds } from "./admission/plugins/defaulttolerationseconds.ts"
 import type { AuditConfig } from "./audit/create-audit.ts"
 import type { Features } from "../../pkg/component/features.ts"
+import type { TlsProfile } from "../../pkg/runtime/http/tls-profile.ts"
 import type { OptionalKind } from "../../pkg/component/optional-kinds.ts"
 import type { NodeConnectors } from "../../pkg/component/node-connector.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -19,7 +20,8 @@ import type { BesideApi } from "./serving/beside.ts"
 import type { ListenAt } from "./listener.ts"
 import type { Pipeline } from "./call/request.ts"
 import type { FurtherAuthorities } from "./serving/further-authorities.ts"
-import type { ServingFiles } from "./serving/serving.ts"
+import type { ServiceAccountKeys, ServingFiles } from "./serving/serving.ts"
+import type { TokenLife } from "./registry/core/serviceaccount/token.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
 
 /** What a server serves, where, and with which limits. */
@@ -88,6 +90,10 @@ export interface ApiServerConfig {
   readonly beforeFiles?: () => Promise<void>
   /** The issuers of service account tokens, of which the first one signs; the cluster's own name unless given. */
   readonly issuers?: readonly string[] | undefined
+  /** What is said about service account tokens; the cluster's own keys sign and verify them unless given. */
+  readonly serviceAccounts?: ServiceAccountKeys & TokenLife & { readonly jwksUri?: string | undefined }
+  /** The versions and ciphers of TLS; those of the library from TLS 1.2 on unless given. */
+  readonly tlsProfile?: TlsProfile | undefined
   /** How long history is kept, in milliseconds; an hour unless given. With 0 only watches can read the log. */
   readonly historyMs?: number
   /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */

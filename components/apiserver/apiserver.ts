@@ -144,6 +144,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const storage = config.storage ?? stored!.storage
     store = storage
     if (stored?.kmsProblem !== undefined) endKmsCheck = health.add("kms-providers", stored.kmsProblem)
+    const { serviceAccounts } = config
     const reopen = () =>
       openServingFiles({
         dir,
@@ -154,6 +155,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
         now: () => clock.now(),
         random,
         further: config.furtherAuthorities,
+        serviceAccounts,
       })
     await config.beforeFiles?.()
     const opened = config.files ?? reopen()
@@ -161,7 +163,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before
     // the bootstrap is complete get 503 with Retry-After.
     const serving: { server?: Server; beside: BesideApi | undefined } = { beside: config.beside }
-    listener = await listenOn(config.listen, config.connectionLimits, opened, serving)
+    listener = await listenOn(config.listen, config.connectionLimits, opened, serving, config.tlsProfile)
     const port = listener?.port ?? 6443
 
     const frontProxy = frontProxyCertificates(() => clock.now())
@@ -229,6 +231,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       ...(config.ownExtensions === undefined ? {} : { ownExtensions: config.ownExtensions }),
       tokenIssuer: createTokenIssuer({ key: opened.signingKey, issuer, clock, random }),
       apiAudiences,
+      tokenLife: serviceAccounts,
       reviewToken: authenticator.token,
       authorization,
       componentStatuses: () =>
@@ -270,7 +273,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       authenticator,
       objects,
       audit,
-      serviceAccounts: { issuer, keys },
+      serviceAccounts: { issuer, keys, jwksUri: serviceAccounts?.jwksUri },
       serverAddress: () => joinHostPort(advertiseAddress, port),
       encryption: stored?.encryption,
       freshen: storage.freshen?.bind(storage),
@@ -301,7 +304,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       aggregator: plane.aggregator,
       server,
       async listen(at) {
-        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving)
+        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving, config.tlsProfile)
       },
       async stop() {
         endRenewal?.()

@@ -1,6 +1,7 @@
 import { chainOf } from "../../pkg/pki/cluster-pki.ts"
 import type { ConnectionLimits } from "../../pkg/runtime/http/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/http/listen.ts"
+import type { TlsProfile } from "../../pkg/runtime/http/tls-profile.ts"
 import type { Server } from "./server.ts"
 import type { BesideApi } from "./serving/beside.ts"
 import { clientAuthorities, together, type ServingFiles } from "./serving/serving.ts"
@@ -40,12 +41,14 @@ export async function listenOn(
   limits: Partial<ConnectionLimits> | undefined,
   files: ServingFiles,
   serving: Serving,
+  tlsProfile?: TlsProfile,
 ): Promise<Listener | undefined> {
   if (listen === undefined) return undefined
   return listenTls({
     ...listen,
     ...(limits === undefined ? {} : { limits }),
     ...certificatesOf(files),
+    tlsProfile,
     onRequest(req, res) {
       const { server, beside } = serving
       if (server !== undefined) (beside?.serves(req.url ?? "", false) === true ? beside : server).onRequest(req, res)

@@ -48,7 +48,13 @@ export interface ClusterConfig {
     | false
     | Pick<
         ControllerManagerConfig,
-        "simulatedVolumes" | "disabled" | "autoscalerSyncMs" | "occupiedPorts" | "nodeLifecycle"
+        | "simulatedVolumes"
+        | "disabled"
+        | "autoscalerSyncMs"
+        | "occupiedPorts"
+        | "nodeLifecycle"
+        | "keptEndedPods"
+        | "longestCertificateMs"
       >
   /** The scheduler, or false for none. */
   readonly scheduler: boolean | Omit<SchedulerConfig, "observer">

@@ -69,6 +69,10 @@ export interface ControllersConfig {
   readonly metrics?: Registry
   /** Interval in which autoscalers read metrics, in milliseconds; 15 s unless given. */
   readonly autoscalerSyncMs?: number
+  /** How many ended pods are kept; 12,500 unless given, and all if zero. */
+  readonly keptEndedPods?: number
+  /** Longest life of signed certificates, in milliseconds; a year unless given. */
+  readonly longestCertificateMs?: number
   /** When nodes count as lost, and how fast their pods are evicted; as in Kubernetes unless given. */
   readonly nodeLifecycle?: NodeLifecycleSettings
   /** Kinds of extension API servers; none unless given. */
@@ -183,7 +187,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
         ]
       : []),
     entry("certificate-controller", certificateApprover),
-    entry("certificate-controller", certificateSigner(config.certify)),
+    entry("certificate-controller", certificateSigner(config.certify, config.longestCertificateMs)),
     entry("certificate-controller", certificateCleaner),
     entry("node-controller", nodeIpamController(config.clusterCidrs, config.nodeMasks)),
     entry(
@@ -245,7 +249,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
       "namespace-controller",
       namespaceController(namespaced, () => remote?.stale ?? []),
     ),
-    entry("pod-garbage-collector", podGarbageCollector()),
+    entry("pod-garbage-collector", podGarbageCollector(config.keptEndedPods)),
     {
       name: "garbage-collector-controller",
       account: "generic-garbage-collector",

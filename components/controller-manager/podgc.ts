@@ -15,16 +15,16 @@ const KEPT_TERMINATED = 12_500
 /**
  * Deletes pods that no kubelet will delete: on nodes that are gone or out of service, deleted before they were
  * scheduled, and the oldest of too many ended pods. Source: pkg/controller/podgc/gc_controller.go. Differs from
- * upstream: it runs on events of pods and nodes, not every 20 seconds.
+ * upstream: it runs on events of pods and nodes, not every 20 seconds. `kept` is how many ended pods stay; 0 for all.
  */
-export const podGarbageCollector = (): Controller<Pod> => {
+export const podGarbageCollector = (kept = KEPT_TERMINATED): Controller<Pod> => {
   const missing = new MissingNodes()
   return defineController<Pod>({
     name: "pod-garbage-collector-controller",
     reconciles: Pod,
     concerns: (pod, { informers }) =>
       pod.metadata.deletionTimestamp !== undefined ||
-      (isPodTerminal(pod) && tooManyEnded(informers)) ||
+      (isPodTerminal(pod) && tooManyEnded(informers, kept)) ||
       (pod.spec.nodeName !== undefined &&
         pod.spec.nodeName !== "" &&
         informers.of(Node).get(pod.spec.nodeName) === undefined),
@@ -61,7 +61,7 @@ export const podGarbageCollector = (): Controller<Pod> => {
       const outOfService = (node.spec.taints ?? []).some(({ key: taint }) => taint === TAINT.outOfService)
       const ready = node.status.conditions?.find(({ type }) => type === "Ready")?.status === "True"
       if (terminating && outOfService && !ready) return remove(pod, "PodGC: node is out of service", context)
-      if (isPodTerminal(pod) && tooManyEnded(informers)) await trimTerminated(context)
+      if (isPodTerminal(pod) && tooManyEnded(informers, kept)) await trimTerminated(context, kept)
     },
   })
 }
@@ -98,13 +98,14 @@ async function remove(pod: Pod, why: string | undefined, { client, clock }: Reco
   }
 }
 
-const tooManyEnded = (informers: Informers): boolean => informers.of(Pod).by(terminated, "").length > KEPT_TERMINATED
+const tooManyEnded = (informers: Informers, kept: number): boolean =>
+  kept > 0 && informers.of(Pod).by(terminated, "").length > kept
 
-async function trimTerminated(context: ReconcileContext): Promise<void> {
+async function trimTerminated(context: ReconcileContext, kept: number): Promise<void> {
   const ended = context.informers.of(Pod).by(terminated, "")
   const oldest = [...ended]
     .sort((a, b) => ((a.metadata.creationTimestamp ?? "") < (b.metadata.creationTimestamp ?? "") ? -1 : 1))
-    .slice(0, ended.length - KEPT_TERMINATED)
+    .slice(0, ended.length - kept)
   for (const pod of oldest) await remove(pod, undefined, context)
 }
 

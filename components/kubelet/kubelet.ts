@@ -240,6 +240,7 @@ class RunningKubelet implements Component {
         nodeName: config.nodeName,
         serving,
         connector: connector(),
+        tlsProfile: tuningOf(config).tlsProfile,
         podOf: (namespace, name) =>
           workers.pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
       })

@@ -37,20 +37,22 @@ export interface OpenIdConfiguration {
 
 /**
  * Returns the document at `/.well-known/openid-configuration`. `server` is the API server's URL outside the cluster,
- * `https://host:port`.
+ * `https://host:port`; `jwksUri` is where the keys are, if not there.
  */
 export function openIdConfiguration({
   issuer,
   server,
   keys,
+  jwksUri = `${server}${JWKS_PATH}`,
 }: {
   issuer: string
   server: string
   keys: readonly VerifyingKey[]
+  jwksUri?: string | undefined
 }): OpenIdConfiguration {
   return {
     issuer,
-    jwks_uri: `${server}${JWKS_PATH}`,
+    jwks_uri: jwksUri,
     response_types_supported: ["id_token"],
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.algorithm))].sort(),

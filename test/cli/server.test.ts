@@ -1,6 +1,7 @@
 import { freePort } from "../../pkg/runtime/free-port.fixtures.ts"
 import { describe, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { generateKeyPairSync } from "node:crypto"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -8,6 +9,8 @@ import { gzipSync } from "node:zlib"
 import { createHttpsTransport } from "../../pkg/client/https.ts"
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
+import type { TokenRequest } from "../../pkg/api/authentication/v1/tokenrequest.ts"
+import { ServiceAccount } from "../../pkg/api/core/v1/serviceaccount.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
@@ -20,6 +23,60 @@ const configMap = (name: string, value: string) =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: "${value}"}\n`
 
 describe("k3ts server", () => {
+  test("takes keys, lives and TLS of a server of k3s by upstream's flags", async () => {
+    // given a key of its owner, and what hardening guides say
+    const dir = mkdtempSync(join(tmpdir(), "k3ts-sa-"))
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    const key = join(dir, "sa.key")
+    writeFileSync(key, privateKey.export({ type: "pkcs8", format: "pem" }))
+    const args = [
+      `service-account-signing-key-file=${key}`,
+      `service-account-key-file=${key}`,
+      "service-account-issuer=https://issuer.example.com",
+      "service-account-jwks-uri=https://issuer.example.com/keys",
+      "service-account-max-token-expiration=2h",
+      "service-account-extend-token-expiration=false",
+      "tls-min-version=VersionTLS13",
+    ]
+    await using server = await startServer({
+      flags: [
+        ...args.map((arg) => `--kube-apiserver-arg=${arg}`),
+        "--kube-controller-manager-arg=terminated-pod-gc-threshold=10",
+        "--kubelet-arg=read-only-port=0",
+        "--kube-proxy-arg=conntrack-max-per-core=0",
+      ],
+    })
+    rmSync(dir, { recursive: true })
+    // then the discovery document has the keys' place, and the keys are of RSA
+    const configuration = JSON.parse((await server.get("/.well-known/openid-configuration")).body) as object
+    expect(configuration).toMatchObject({
+      issuer: "https://issuer.example.com",
+      jwks_uri: "https://issuer.example.com/keys",
+      id_token_signing_alg_values_supported: ["RS256"],
+    })
+    // and tokens are signed with the key, and shortened
+    const transport = createHttpsTransport({ config: loadKubeconfig(server.kubeconfig), userAgent: "test" })
+    try {
+      const { status } = await newClient(transport).createSubresource<TokenRequest>(
+        ServiceAccount,
+        { name: "default", namespace: "default" },
+        "token",
+        {
+          apiVersion: "authentication.k8s.io/v1",
+          kind: "TokenRequest",
+          metadata: {},
+          spec: { audiences: [], expirationSeconds: 86_400 },
+        },
+      )
+      const [head, claims] = status.token
+        .split(".", 2)
+        .map((part) => JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, number>)
+      expect([head!["alg"] as unknown, claims!["exp"]! - claims!["iat"]!]).toEqual(["RS256", 7200])
+    } finally {
+      transport.close()
+    }
+  })
+
   test("runs beside another one with its own data directory and port", async () => {
     // given two servers
     await using one = await startServer()

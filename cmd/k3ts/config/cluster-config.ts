@@ -23,6 +23,9 @@ import { hasIPv6, type ClusterNetwork } from "./network.ts"
 import { signInOf } from "./authentication-flags.ts"
 import { furtherAuthoritiesOf } from "./authority-flags.ts"
 import { authorizationOf } from "./authorization-flags.ts"
+import { controllersOf } from "./controller-flags.ts"
+import { serviceAccountsOf } from "./service-account-flags.ts"
+import { tlsProfileIn } from "./tls-flags.ts"
 import { nodeLifecycleOf } from "./node-lifecycle-flags.ts"
 import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
@@ -61,6 +64,8 @@ export function clusterConfig(
       tolerationSeconds: tolerationSecondsOf(flags),
       ...authorizationOf(flags),
       ...furtherAuthoritiesOf(flags),
+      ...serviceAccountsOf(flags),
+      tlsProfile: tlsProfileIn(flags),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"] ?? usualHistoryBytes(dataDir),
       eventSeconds: flags["event-ttl"],
@@ -94,6 +99,7 @@ export function clusterConfig(
           disabled: new Set(disable.includes("servicelb") ? ["service-lb-controller"] : []),
           occupiedPorts: occupiedPorts(flags),
           nodeLifecycle: nodeLifecycleOf(flags),
+          ...controllersOf(flags),
         },
     scheduler: disable.includes("scheduler") ? false : (scheduling ?? true),
     // As upstream's components name themselves in elections: the host, and a number for this process.

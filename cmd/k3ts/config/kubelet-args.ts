@@ -4,6 +4,7 @@ import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/model/c
 import { crashBackoffOf } from "../../../components/kubelet/model/backoff.ts"
 import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
+import { CIPHER_SUITES, TLS_VERSIONS, tlsProfileOf } from "../../../pkg/runtime/http/tls-profile.ts"
 import { reading } from "../cli/flag-type.ts"
 import { flagsOf } from "../k3s/passed-flags.ts"
 import { nameAndValue, refusalOf, type UpstreamFlag } from "../k3s/upstream-arg.ts"
@@ -21,7 +22,17 @@ export interface KubeletSettings {
 /** A setting as it was given. */
 export interface GivenSetting
   extends
-    Partial<Pick<KubeletTuning, "measureMs" | "containerLogMaxBytes" | "containerLogMaxFiles" | "podMaxPids">>,
+    Partial<
+      Pick<
+        KubeletTuning,
+        | "measureMs"
+        | "containerLogMaxBytes"
+        | "containerLogMaxFiles"
+        | "podMaxPids"
+        | "seccompDefault"
+        | "unsafeSysctls"
+      >
+    >,
     GivenTuning {
   /** The name of a flag of an upstream kubelet that means nothing here. */
   readonly withoutEffect?: string
@@ -29,6 +40,8 @@ export interface GivenSetting
   readonly podsPerCore?: number
   readonly syncFrequencyMs?: number
   readonly kubeletRoot?: string
+  readonly tlsVersion?: string
+  readonly tlsSuites?: readonly string[]
 }
 
 /** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
@@ -66,9 +79,34 @@ const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
     form: "FOLDER, as in root-dir=/var/lib/kubelet",
     read: (given) => (/^\/[^,]/.test(given) ? { kubeletRoot: normalize(given).replace(/\/$/, "") } : undefined),
   },
+  "seccomp-default": {
+    form: "true or false",
+    read: (given) => (given === "true" || given === "false" ? { seccompDefault: given === "true" } : undefined),
+  },
+  "allowed-unsafe-sysctls": {
+    form: "NAME,…, of which each may end with *, as in allowed-unsafe-sysctls=net.core.somaxconn,kernel.msg*",
+    read: (given) => {
+      const unsafeSysctls = given.split(",").map((name) => name.trim())
+      return unsafeSysctls.every(isSysctlPattern) ? { unsafeSysctls } : undefined
+    },
+  },
+  "tls-min-version": {
+    form: Object.keys(TLS_VERSIONS).join(" or "),
+    read: (given) => (Object.hasOwn(TLS_VERSIONS, given) ? { tlsVersion: given } : undefined),
+  },
+  "tls-cipher-suites": {
+    form: "NAME,…, as in tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    read: (given) => {
+      const tlsSuites = given.split(",").map((name) => name.trim())
+      return tlsSuites.every((name) => CIPHER_SUITES.includes(name)) ? { tlsSuites } : undefined
+    },
+  },
   ...EVICTION_SETTINGS,
   ...IMAGE_SETTINGS,
 }
+
+/** Names that may end with `*`, of a namespace that pods have. Source: pkg/kubelet/sysctl/allowlist.go. */
+const isSysctlPattern = (name: string): boolean => /^(kernel\.(shm|msg|sem)|fs\.mqueue\.|net\.)[\w.\-/]*\*?$/.test(name)
 
 /** The names of the settings, which are flags of an upstream kubelet too. */
 export const KUBELET_SETTINGS: readonly string[] = Object.keys(SETTINGS)
@@ -134,6 +172,10 @@ export function kubeletSettings(
     containerLogMaxBytes = DEFAULT_TUNING.containerLogMaxBytes,
     containerLogMaxFiles = DEFAULT_TUNING.containerLogMaxFiles,
     podMaxPids = DEFAULT_TUNING.podMaxPids,
+    seccompDefault = DEFAULT_TUNING.seccompDefault,
+    unsafeSysctls = DEFAULT_TUNING.unsafeSysctls,
+    tlsVersion,
+    tlsSuites = [],
     kubeletRoot,
   } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   return {
@@ -142,6 +184,9 @@ export function kubeletSettings(
     ...(kubeletRoot === undefined ? {} : { kubeletRoot }),
     tuning: {
       ...{ measureMs, containerLogMaxBytes, containerLogMaxFiles, podMaxPids },
+      seccompDefault,
+      unsafeSysctls,
+      tlsProfile: tlsProfileOf(tlsVersion, tlsSuites),
       crashes: crashBackoffOf(features),
       ...joinedTuning(given),
     },

@@ -16,6 +16,9 @@ import { auditFlags } from "./audit-flags.ts"
 import { authenticationFlags } from "./authentication-flags.ts"
 import { authorityFlags } from "./authority-flags.ts"
 import { authorizationFlags } from "./authorization-flags.ts"
+import { controllerFlags } from "./controller-flags.ts"
+import { serviceAccountFlags } from "./service-account-flags.ts"
+import { tlsFlags } from "./tls-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { schedulerFlags } from "./scheduler-flags.ts"
@@ -160,6 +163,8 @@ export const serverFlags = {
   ...authenticationFlags,
   ...authorizationFlags,
   ...authorityFlags,
+  ...serviceAccountFlags,
+  ...tlsFlags,
   ...datastoreFlags,
   ...etcdFlags,
   ...snapshotFlags,
@@ -229,6 +234,7 @@ export const serverFlags = {
     defaultText: "64",
   }),
   ...nodeLifecycleFlags,
+  ...controllerFlags,
   "service-node-port-range": value(v.portRange.prefault("30000-32767"), "Ports of Services on every node", {
     placeholder: "FIRST-LAST",
     defaultText: "30000-32767",

@@ -137,7 +137,7 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
       argv: ["--kube-proxy-arg", "conntrack-min=131072"],
       wants:
         'k3ts has no "conntrack-min" of kube-proxy: the kernel\'s limits of connections are left as they are: set ' +
-        "net.netfilter.nf_conntrack_… in /etc/sysctl.d",
+        "net.netfilter.nf_conntrack_… in /etc/sysctl.d; only 0 and 0s and false can be given",
     },
     {
       argv: ["--kube-proxy-healthz-bind-address", "localhost:10256"],

@@ -38,6 +38,9 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     ...["authorization-webhook-version", "client-ca-file", "requestheader-client-ca-file"],
     ...["requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers"],
     ...["requestheader-uid-headers", "requestheader-extra-headers-prefix", "service-account-issuer"],
+    ...["service-account-extend-token-expiration", "service-account-jwks-uri", "service-account-key-file"],
+    ...["service-account-max-token-expiration", "service-account-signing-key-file"],
+    ...["tls-cipher-suites", "tls-min-version"],
   ]),
   ...renamed({
     "admission-control": "enable-admission-plugins",
@@ -71,15 +74,8 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
   ...holds(["application/vnd.kubernetes.protobuf", "application/json"], "objects are stored as JSON", [
     "storage-media-type",
   ]),
-  ...refused("service account tokens have the keys of the cluster", [
-    "service-account-jwks-uri",
-    "service-account-key-file",
+  ...refused("service account tokens are signed here: see --service-account-signing-key-file", [
     "service-account-signing-endpoint",
-    "service-account-signing-key-file",
-  ]),
-  ...idle("tokens of pods last for an hour and are renewed by the kubelet", [
-    "service-account-extend-token-expiration",
-    "service-account-max-token-expiration",
   ]),
   ...refused("the certificates are made and renewed by k3ts, below the data directory", [
     "cert-dir",
@@ -93,11 +89,7 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     "tls-private-key-file",
     "tls-sni-cert-key",
   ]),
-  ...refused("TLS 1.2 and 1.3 are served with the ciphers and curves of the program's TLS library", [
-    "tls-cipher-suites",
-    "tls-curve-preferences",
-    "tls-min-version",
-  ]),
+  ...refused("TLS is served with the curves of the program's TLS library", ["tls-curve-preferences"]),
   ...refused("the server has no such header or answer", [
     "cors-allowed-origins",
     "goaway-chance",

@@ -25,7 +25,8 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
   ...same([
     ...["cluster-cidr", "feature-gates", "large-cluster-size-threshold", "node-cidr-mask-size-ipv4"],
     ...["node-cidr-mask-size-ipv6", "node-eviction-rate", "node-monitor-grace-period"],
-    ...["secondary-node-eviction-rate", "unhealthy-zone-threshold"],
+    ...["secondary-node-eviction-rate", "unhealthy-zone-threshold", "terminated-pod-gc-threshold"],
+    ...["cluster-signing-duration", "horizontal-pod-autoscaler-sync-period"],
   ]),
   ...renamed({ "node-cidr-mask-size": "node-cidr-mask-size-ipv4", "service-cluster-ip-range": "service-cidr" }),
   ...idle("the controllers are a part of k3ts and reach the API server by themselves", [
@@ -76,7 +77,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
   ...holds(["RangeAllocator"], "nodes get ranges of --cluster-cidr", ["cidr-allocator-type"]),
   ...refused("the certificates are made and renewed by k3ts, below the data directory", [
     "cluster-signing-cert-file",
-    "cluster-signing-duration",
     "cluster-signing-key-file",
     "cluster-signing-kube-apiserver-client-cert-file",
     "cluster-signing-kube-apiserver-client-key-file",
@@ -93,7 +93,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
     "horizontal-pod-autoscaler-cpu-initialization-period",
     "horizontal-pod-autoscaler-downscale-stabilization",
     "horizontal-pod-autoscaler-initial-readiness-delay",
-    "horizontal-pod-autoscaler-sync-period",
     "horizontal-pod-autoscaler-tolerance",
   ]),
   ...refused("the limit is that of Kubernetes", [
@@ -101,7 +100,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
     "max-endpoints-per-slice",
     "mirroring-max-endpoints-per-subset",
     "node-startup-grace-period",
-    "terminated-pod-gc-threshold",
   ]),
   ...idle("there is no cloud controller; load balancers are served by the part `servicelb` of --disable", [
     "allow-untagged-cloud",

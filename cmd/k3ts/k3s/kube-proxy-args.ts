@@ -17,7 +17,7 @@ export const KUBE_PROXY_FLAGS: UpstreamFlags = {
   ...idle("kube-proxy is a part of k3ts and reaches the API server by itself", CLIENT_FLAGS),
   ...refused("use healthz-bind-address=ADDRESS:PORT, or healthz-bind-address=none", ["healthz-port"]),
   ...refused("use metrics-bind-address=ADDRESS:PORT, or metrics-bind-address=none", ["metrics-port"]),
-  ...refused("the address of the node is that of --node-ip", ["bind-address"]),
+  ...holds(["0.0.0.0", "::"], "the address of the node is that of --node-ip", ["bind-address"]),
   ...idle("where a port is taken, it is tried again every five seconds", ["bind-address-hard-fail"]),
   ...refused("`k3ts killall` removes the rules", ["cleanup", "init-only"]),
   ...idle("each change is written at once, and rules that another program has removed within 30 seconds", [
@@ -45,7 +45,8 @@ export const KUBE_PROXY_FLAGS: UpstreamFlags = {
   ]),
   ...refused("the mark of packets to masquerade is 0x4000", ["iptables-masquerade-bit"]),
   ...refused("node ports are served on loopback with IPv4; see --nodeport-addresses", ["iptables-localhost-nodeports"]),
-  ...refused(
+  ...holds(
+    ["0", "0s", "false"],
     "the kernel's limits of connections are left as they are: set net.netfilter.nf_conntrack_… in /etc/sysctl.d",
     [
       "conntrack-max-per-core",

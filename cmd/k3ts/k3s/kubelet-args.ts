@@ -5,6 +5,8 @@
 import { LOG_FLAGS, PROFILE_FLAGS, VERSION_FLAGS } from "./component-args.ts"
 import { holds, idle, refused, renamed, type UpstreamFlags } from "./upstream-arg.ts"
 
+const ONE_PORT = "the kubelet listens on all addresses of the node, at --kubelet-port, with TLS"
+
 export const KUBELET_FLAGS: UpstreamFlags = {
   ...LOG_FLAGS,
   ...VERSION_FLAGS,
@@ -37,11 +39,11 @@ export const KUBELET_FLAGS: UpstreamFlags = {
     "eviction-minimum-reclaim",
   ]),
   ...idle("nodes with swap are accepted", ["fail-swap-on"]),
-  ...refused("images are removed when the disk is used as far as image-gc-high-threshold says", [
+  ...holds(["0", "0s"], "images are removed when the disk is used as far as image-gc-high-threshold says", [
     "image-gc-max-age",
     "image-maximum-gc-age",
   ]),
-  ...refused("images are kept for two minutes after their last use", [
+  ...holds(["2m", "2m0s", "120s"], "images are kept for two minutes after their last use", [
     "image-minimum-gc-age",
     "minimum-image-ttl-duration",
   ]),
@@ -53,23 +55,16 @@ export const KUBELET_FLAGS: UpstreamFlags = {
     "tls-cert-file",
     "tls-private-key-file",
   ]),
-  ...refused("TLS 1.2 and 1.3 are served with the ciphers and curves of the program's TLS library", [
-    "tls-cipher-suites",
-    "tls-curve-preferences",
-    "tls-min-version",
-  ]),
+  ...refused("TLS is served with the curves of the program's TLS library", ["tls-curve-preferences"]),
   ...idle("the kubelet is a part of k3ts and reaches the API server by itself", [
     "kube-api-burst",
     "kube-api-content-type",
     "kube-api-qps",
     "kubeconfig",
   ]),
-  ...refused("the kubelet listens on all addresses of the node, at --kubelet-port, with TLS", [
-    "address",
-    "healthz-bind-address",
-    "healthz-port",
-    "read-only-port",
-  ]),
+  ...holds(["0.0.0.0", "::"], ONE_PORT, ["address"]),
+  ...holds(["0"], ONE_PORT, ["healthz-port", "read-only-port"]),
+  ...refused(ONE_PORT, ["healthz-bind-address"]),
   ...holds(["false"], "requests without credentials are refused", ["anonymous-auth"]),
   ...holds(["Webhook"], "the API server says who may ask the kubelet", ["authorization-mode"]),
   ...idle("the API server says who may ask the kubelet", [
@@ -84,7 +79,7 @@ export const KUBELET_FLAGS: UpstreamFlags = {
   ...holds(["true"], "the limit of ephemeral storage is enforced", ["local-storage-capacity-isolation"]),
   ...holds(["true"], "pods are in cgroups by their class of service", ["cgroups-per-qos"]),
   ...holds(["true"], "limits of processors are enforced", ["cpu-cfs-quota"]),
-  ...refused("the period is 100 ms", ["cpu-cfs-quota-period"]),
+  ...holds(["100ms", "0.1s"], "the period is 100 ms", ["cpu-cfs-quota-period"]),
   ...holds(["none"], "processors and memory are not given to one container alone", [
     "cpu-manager-policy",
     "memory-manager-policy",
@@ -99,8 +94,6 @@ export const KUBELET_FLAGS: UpstreamFlags = {
     "topology-manager-policy-options",
     "topology-manager-scope",
   ]),
-  ...refused("containers get the seccomp profile that their pods ask for", ["seccomp-default"]),
-  ...refused("sysctls that are not safe are refused", ["allowed-unsafe-sysctls"]),
   ...refused("credentials for images come from --private-registry and imagePullSecrets", [
     "image-credential-provider-bin-dir",
     "image-credential-provider-config",

@@ -36,7 +36,12 @@ export interface PathsOptions {
   readonly pods: () => readonly Pod[]
   /** Loaded at the first request: it is large, and the start does not need it. */
   readonly openApi: () => Promise<OpenApiDocuments>
-  readonly serviceAccounts: { readonly issuer: string; readonly keys: readonly VerifyingKey[] }
+  readonly serviceAccounts: {
+    readonly issuer: string
+    readonly keys: readonly VerifyingKey[]
+    /** Where others find the keys; at this server unless given. */
+    readonly jwksUri?: string | undefined
+  }
   /** Undefined without priority and fairness. */
   readonly flow: FlowControl | undefined
   readonly clock: Clock
@@ -198,8 +203,8 @@ function routes(options: PathsOptions): Hono<Env> {
   // Source: pkg/routes/openidmetadata.go.
   const kept = { "Cache-Control": "public, max-age=3600" }
   app.get("/.well-known/openid-configuration", (c) => {
-    const { issuer, keys } = serviceAccounts
-    const configuration = openIdConfiguration({ issuer, server: `https://${serverAddress()}`, keys })
+    const { issuer, keys, jwksUri } = serviceAccounts
+    const configuration = openIdConfiguration({ issuer, server: `https://${serverAddress()}`, keys, jwksUri })
     return c.body(JSON.stringify(configuration), 200, { "Content-Type": MEDIA_TYPE.json, ...kept })
   })
   app.get("/openid/v1/jwks", (c) =>

@@ -40,6 +40,12 @@ export interface ServingFiles {
   readonly further?: FurtherAuthorities | undefined
 }
 
+/** Keys of service account tokens that are not the cluster's own. */
+export interface ServiceAccountKeys {
+  readonly signing?: SigningKey | undefined
+  readonly verifying?: readonly VerifyingKey[] | undefined
+}
+
 export interface ServingFilesOptions {
   /** `<data-dir>/server`; without it nothing is read or written (test clusters). */
   readonly dir: string | undefined
@@ -52,6 +58,7 @@ export interface ServingFilesOptions {
   readonly now: () => number
   readonly random: Random
   readonly further?: FurtherAuthorities | undefined
+  readonly serviceAccounts?: ServiceAccountKeys | undefined
 }
 
 /**
@@ -67,6 +74,7 @@ export function openServingFiles({
   now,
   random,
   further,
+  serviceAccounts,
 }: ServingFilesOptions): ServingFiles {
   const tls = dir === undefined ? undefined : join(dir, "tls")
   if (tls !== undefined) mkdirSync(tls, { recursive: true, mode: 0o700 })
@@ -102,10 +110,19 @@ export function openServingFiles({
       subject: { commonName: "system:admin", organizations: ["system:masters"] },
     }),
     adminToken: dir === undefined ? newToken(random) : tokenIn(join(dir, "token"), random),
-    ...(keyFile === undefined
-      ? { signingKey: newSigningKey() }
-      : { signingKey: loadOrCreateSigningKey(keyFile), verifyingKeys: loadVerifyingKeys(keyFile) }),
+    ...tokenKeys(keyFile, serviceAccounts),
   }
+}
+
+/** Returns the given keys; the cluster's own ones, which are made if missing, where none signs. */
+function tokenKeys(
+  file: string | undefined,
+  { signing, verifying = [] }: ServiceAccountKeys = {},
+): Pick<ServingFiles, "signingKey" | "verifyingKeys"> {
+  if (signing !== undefined) return { signingKey: signing, verifyingKeys: [signing, ...verifying] }
+  const own = file === undefined ? newSigningKey() : loadOrCreateSigningKey(file)
+  const verifiers = file === undefined ? [own] : loadVerifyingKeys(file)
+  return { signingKey: own, verifyingKeys: [...verifiers, ...verifying] }
 }
 
 /** Returns the authorities whose client certificates are users, as PEM. */

@@ -32,7 +32,7 @@ const SHORTEST = 10 * MINUTE
  * Signs approved requests for the signers that are built into Kubernetes, or records why not. Source:
  * pkg/controller/certificates/signer/signer.go.
  */
-export const certificateSigner = (certify: Certify): Controller<CertificateSigningRequest> =>
+export const certificateSigner = (certify: Certify, longest = LONGEST): Controller<CertificateSigningRequest> =>
   defineController<CertificateSigningRequest>({
     name: "certificatesigningrequest-signing-controller",
     reconciles: CertificateSigningRequest,
@@ -47,7 +47,7 @@ export const certificateSigner = (certify: Certify): Controller<CertificateSigni
       const refusal = signer.refusal(wanted, usages) ?? namesRefusal(request, wanted, context)
       if (refusal !== undefined) return writeStatus(context, failed(request, refusal, timestamp(context.clock)))
       const now = context.clock.now()
-      const ttl = lifeOf(request)
+      const ttl = lifeOf(request, longest)
       const validity = {
         notBefore: new Date(now - BACKDATE),
         notAfter: new Date(now + (ttl < SHORT ? ttl : ttl - BACKDATE)),
@@ -76,9 +76,9 @@ function withMembership(wanted: CertificateRequest, { spec }: CertificateSigning
   return { ...wanted, uris: [...wanted.uris, ...memberships] }
 }
 
-function lifeOf({ spec: { expirationSeconds } }: CertificateSigningRequest): number {
-  if (expirationSeconds === undefined) return LONGEST
-  return Math.max(SHORTEST, Math.min(LONGEST, expirationSeconds * 1000))
+function lifeOf({ spec: { expirationSeconds } }: CertificateSigningRequest, longest: number): number {
+  if (expirationSeconds === undefined) return longest
+  return Math.max(SHORTEST, Math.min(longest, expirationSeconds * 1000))
 }
 
 function failed(request: CertificateSigningRequest, message: string, now: string): CertificateSigningRequest {

@@ -22,6 +22,8 @@ export interface AdmitRequest {
   readonly pressure: Pressure
   readonly hasAppArmor: boolean
   readonly operatingSystem: string
+  /** Sysctls that pods may set although they are not safe; none unless given. */
+  readonly unsafeSysctls?: readonly string[]
   /** Reads the node from the API. */
   freshNode(): Promise<Node>
   /** Ends the pods to free resources for `critical`; resolves when they have ended. */
@@ -35,14 +37,14 @@ export interface AdmitRequest {
  */
 export async function admit(request: AdmitRequest): Promise<Rejection | undefined> {
   const { pod, hasAppArmor } = request
-  const early = underPressure(request) ?? forbiddenSysctl(pod) ?? (await unfit(request))
+  const early = underPressure(request) ?? forbiddenSysctl(request) ?? (await unfit(request))
   if (early !== undefined) return early
   const problem = appArmorProblem(pod, hasAppArmor)
   return problem === undefined ? undefined : { reason: "AppArmor", message: `Cannot enforce AppArmor: ${problem}` }
 }
 
-function forbiddenSysctl(pod: Pod): Rejection | undefined {
-  const message = sysctlProblem(pod)
+function forbiddenSysctl({ pod, unsafeSysctls }: AdmitRequest): Rejection | undefined {
+  const message = sysctlProblem(pod, unsafeSysctls)
   return message === undefined ? undefined : { reason: "SysctlForbidden", message }
 }
 

@@ -5,6 +5,7 @@ import type { Image } from "../../../pkg/cri/image.ts"
 import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletConfig } from "../model/config.ts"
+import { tuningOf } from "../model/tuning.ts"
 import { containerAnnotations, containerLabels } from "../model/labels.ts"
 import { containerLogPath } from "../model/pod-paths.ts"
 import { effectiveResources } from "../model/effective-resources.ts"
@@ -62,6 +63,7 @@ export function containerConfig(request: ContainerRequest): ContainerConfig {
         container,
         image,
         seccompFolder: join(config.root, "seccomp"),
+        seccompDefault: tuningOf(config).seccompDefault,
         targetContainerId,
         users,
       }),

@@ -1,3 +1,4 @@
+import type { TlsProfile } from "../../../pkg/runtime/http/tls-profile.ts"
 import { CRASH_BACKOFF, type BackoffLimits } from "./backoff.ts"
 import { DEFAULT_HARD, type SoftThresholds, type Thresholds } from "./thresholds.ts"
 
@@ -37,6 +38,12 @@ export interface KubeletTuning {
   readonly podMaxPids: number | undefined
   /** How many images are pulled at once. */
   readonly mostPulls: number
+  /** Whether containers without a seccomp profile get that of the runtime. Source: seccompDefault. */
+  readonly seccompDefault: boolean
+  /** Sysctls that pods may set although they are not safe; a name may end with `*`. Source: allowedUnsafeSysctls. */
+  readonly unsafeSysctls: readonly string[]
+  /** TLS of the kubelet's port; that of the library from TLS 1.2 on unless given. */
+  readonly tlsProfile: TlsProfile | undefined
   /** How long a container that crashes again and again waits. */
   readonly crashes: BackoffLimits
 }
@@ -51,6 +58,9 @@ export const DEFAULT_TUNING: KubeletTuning = {
   imageGc: undefined,
   podMaxPids: undefined,
   mostPulls: Infinity,
+  seccompDefault: false,
+  unsafeSysctls: [],
+  tlsProfile: undefined,
   crashes: CRASH_BACKOFF,
 }
 

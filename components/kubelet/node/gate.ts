@@ -1,6 +1,7 @@
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletContext } from "../context.ts"
+import { tuningOf } from "../model/tuning.ts"
 import type { DeviceManager } from "../devicemanager/device-manager.ts"
 import type { NodeReporter } from "./node.ts"
 import type { PodWorkers } from "../pod/pod-workers.ts"
@@ -63,6 +64,7 @@ export class AdmissionGate {
       pod,
       others: () => workers().othersThan(pod),
       ownPorts: context.ownPorts,
+      unsafeSysctls: tuningOf(config).unsafeSysctls,
       node: seen === undefined ? undefined : devices.nodeFor(pod, seen),
       pressure: node.pressure,
       hasAppArmor: runtime.machine.hasAppArmor,

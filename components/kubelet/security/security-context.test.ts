@@ -29,6 +29,20 @@ describe("a container's security context for the runtime", () => {
     expect(security(pod({ runAsUser: 1 }), { username: "www" })).not.toHaveProperty("runAsUsername")
   })
 
+  test("confines system calls of containers without a profile where the kubelet is told so", () => {
+    const profileOf = (of: Pod) =>
+      containerSecurity({
+        pod: of,
+        container: of.spec.containers[0]!,
+        image,
+        seccompFolder: "/seccomp",
+        seccompDefault: true,
+      }).seccomp?.profileType
+    expect(profileOf(pod({}))).toBe("RuntimeDefault")
+    expect(profileOf(pod({ seccompProfile: { type: "Unconfined" } }))).toBe("Unconfined")
+    expect(profileOf(pod({ privileged: true }))).toBe("Unconfined")
+  })
+
   test("confines containers by default, except privileged ones", () => {
     const usual = security(pod({}))
     expect(usual).toMatchObject({

@@ -116,6 +116,8 @@ export interface ContainerSecurityRequest {
   readonly image: Pick<Image, "uid" | "username">
   /** Folder of Localhost seccomp profiles. */
   readonly seccompFolder: string
+  /** Whether a container without a profile gets that of the runtime. */
+  readonly seccompDefault?: boolean
   readonly targetContainerId?: string | undefined
   readonly users?: UserNamespaceOptions | undefined
 }
@@ -126,13 +128,18 @@ export function containerSecurity({
   container,
   image,
   seccompFolder,
+  seccompDefault = false,
   targetContainerId,
   users,
 }: ContainerSecurityRequest): ContainerSecurity {
   const own = effective(pod, container)
   const shared = pod.spec.securityContext
   const privileged = own.privileged === true
-  const seccomp = privileged ? UNCONFINED : seccompProfile(own.seccompProfile, seccompFolder)
+  const seccomp = privileged
+    ? UNCONFINED
+    : own.seccompProfile === undefined && seccompDefault
+      ? RUNTIME_DEFAULT
+      : seccompProfile(own.seccompProfile, seccompFolder)
   const apparmor = appArmorProfile(own.appArmorProfile)
   const unmasked = own.procMount === "Unmasked" || privileged
   // The image's user is passed explicitly, because the runtime refuses a group without a user.

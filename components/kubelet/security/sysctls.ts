@@ -27,11 +27,21 @@ export function podSysctls(pod: Pod): Readonly<Record<string, string>> {
   return sysctls.length === 0 ? NONE : Object.fromEntries(sysctls.map(({ name, value }) => [normalized(name), value]))
 }
 
-/** Returns why the pod may not set its sysctls; undefined when it may. Source: pkg/kubelet/sysctl/allowlist.go. */
-export function sysctlProblem(pod: Pod): string | undefined {
+/** Whether a sysctl has a name, or begins as a name that ends with `*`. */
+function matches(pattern: string, name: string): boolean {
+  const wanted = normalized(pattern)
+  return wanted.endsWith("*") ? name.startsWith(wanted.slice(0, -1)) : name === wanted
+}
+
+/**
+ * Returns why the pod may not set its sysctls; undefined when it may. `allowed` are those that are not safe. Source:
+ * pkg/kubelet/sysctl/allowlist.go.
+ */
+export function sysctlProblem(pod: Pod, allowed: readonly string[] = []): string | undefined {
   const { hostNetwork, hostIPC } = pod.spec
   for (const name of Object.keys(podSysctls(pod))) {
-    if (!SAFE.has(name)) return `forbidden sysctl: "${name}" not allowlisted`
+    if (!SAFE.has(name) && !allowed.some((pattern) => matches(pattern, name)))
+      return `forbidden sysctl: "${name}" not allowlisted`
     if (name.startsWith("net.") && hostNetwork === true)
       return `forbidden sysctl: "${name}" not allowed with host Net enabled`
     if (name.startsWith("kernel.") && hostIPC === true)

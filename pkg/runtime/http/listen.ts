@@ -21,6 +21,7 @@ import { allowDirectResponses } from "./direct-response.ts"
 import { Http2Response } from "./http2-response.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
+import { DEFAULT_TLS_PROFILE, type TlsProfile } from "./tls-profile.ts"
 import { trustingOnly } from "../../pki/trust.ts"
 import { orClose } from "../../failure/or-close.ts"
 
@@ -44,6 +45,8 @@ export interface ListenOptions extends Certificates {
   readonly onUpgrade?: (req: ServerRequest, socket: Duplex, head: Buffer) => void
   /** By default upstream's times, and as many connections as the limit of open files allows. */
   readonly limits?: Partial<ConnectionLimits>
+  /** TLS 1.2 and 1.3 with the ciphers of the library, unless given. */
+  readonly tlsProfile?: TlsProfile | undefined
 }
 
 export interface Listener {
@@ -148,7 +151,7 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     requestCert: true,
     // clients may authenticate in other ways; `peerCertificate` returns verified certificates only
     rejectUnauthorized: false,
-    minVersion: "TLSv1.2" as const,
+    ...(options.tlsProfile ?? DEFAULT_TLS_PROFILE),
   })
   const tls = { ...secure(options), ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headMs }
   const server = createTls(tls, (socket) => {

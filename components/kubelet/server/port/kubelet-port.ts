@@ -1,3 +1,4 @@
+import type { TlsProfile } from "../../../../pkg/runtime/http/tls-profile.ts"
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
@@ -42,6 +43,7 @@ export interface KubeletPortOptions {
   readonly nodeName: string
   readonly serving: KubeletServing
   readonly connector: NodeConnector
+  readonly tlsProfile?: TlsProfile | undefined
   /** A pod that is to run here. */
   readonly podOf: (namespace: string, name: string) => Pod | undefined
 }
@@ -67,7 +69,7 @@ const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELE
  * @throws Error that names the address where it cannot be listened on
  */
 export async function openKubeletPort(options: KubeletPortOptions): Promise<KubeletPort> {
-  const { client, clock, log, nodeName, serving, connector, podOf } = options
+  const { client, clock, log, nodeName, serving, connector, podOf, tlsProfile } = options
   let certificates = serving.certificates()
   const authenticate = kubeletAuthenticator({ client, clock, clientCa: () => certificates.clientCa })
   const isAllowed = kubeletAuthorizer({ client, clock, nodeName })
@@ -138,6 +140,7 @@ export async function openKubeletPort(options: KubeletPortOptions): Promise<Kube
   }
 
   const listener = await listenTls({
+    tlsProfile,
     host: serving.host,
     port: serving.port,
     ...certificates,

@@ -17,7 +17,15 @@ import { admitBody } from "../../admission-attributes.ts"
 import type { KindHooks, RegistryContext } from "../../context.ts"
 import { recordCreate } from "../../managed-fields/managed-fields.ts"
 
-export interface TokenOptions {
+/** How long tokens live. */
+export interface TokenLife {
+  /** Longer lives that are asked for are shortened to this many seconds. */
+  readonly longestSeconds?: number | undefined
+  /** Whether tokens in pods live for a year; true unless given. */
+  readonly extendsTokens?: boolean | undefined
+}
+
+export interface TokenOptions extends TokenLife {
   readonly issuer: TokenIssuer
   /** The audiences of a token whose request names none. */
   readonly audiences: readonly string[]
@@ -43,7 +51,7 @@ export const serviceAccountHooks = (options: TokenOptions): KindHooks => ({
 async function issue(
   context: RegistryContext,
   request: ApiRequest,
-  { issuer, audiences }: TokenOptions,
+  { issuer, audiences, longestSeconds, extendsTokens = true }: TokenOptions,
 ): Promise<ApiResult> {
   const { objects, clock } = context
   const { namespace = "", name = "" } = request
@@ -61,9 +69,13 @@ async function issue(
   const recorded = await recordCreate(context, { ...request, resource: TokenRequest as Resource }, sent)
   const { managedFields } = recorded.metadata
   const object = await admitBody(context, request, sent)
-  const { expirationSeconds, boundObjectRef } = object.spec
+  const { boundObjectRef, expirationSeconds: asked } = object.spec
+  const expirationSeconds = longestSeconds === undefined ? asked : Math.min(asked, longestSeconds)
+  if (expirationSeconds < asked)
+    request.warn(`requested expiration of ${asked} seconds shortened to ${expirationSeconds} seconds`)
   const wanted = object.spec.audiences.length === 0 ? audiences : object.spec.audiences
   const extended =
+    extendsTokens &&
     expirationSeconds === INJECTED_SECONDS &&
     boundObjectRef?.kind === "Pod" &&
     wanted.every((audience) => audiences.includes(audience))
@@ -92,7 +104,7 @@ async function issue(
     object: {
       ...object,
       metadata,
-      spec: { ...object.spec, audiences: wanted },
+      spec: { ...object.spec, audiences: wanted, expirationSeconds },
       status: statusWith(issued, expirationTimestamp),
     } as KubeObject,
   }
