@@ -41,7 +41,8 @@ async function useExamples(at: Scenario): Promise<void> {
 has "$said" 'Created deployment "demo-deployment"'
 has "$said" 'Updated deployment...'
 has "$said" ' * demo-deployment (1 replicas)'
-has "$said" 'Deleted deployment.'`,
+has "$said" 'Deleted deployment.'
+kubectl wait deployment demo-deployment --for=delete --timeout=30s`,
     )
   await at.step(
     "workqueue",

@@ -1,11 +1,14 @@
 import type { Program } from "../program.ts"
-import { clientGo137 } from "./client-go.ts"
+import { clientGo128, clientGo137 } from "./client-go.ts"
+import { gatekeeper } from "./gatekeeper.ts"
 import { helm3, helm4 } from "./helm.ts"
 import { kustomize } from "./kustomize.ts"
 import { mariadb } from "./mariadb.ts"
 import { nats } from "./nats.ts"
 import { nodeExporter } from "./node-exporter.ts"
+import { prometheus } from "./prometheus.ts"
 import { redis } from "./redis.ts"
+import { sealedSecrets } from "./sealed-secrets.ts"
 import { stern } from "./stern.ts"
 
 /** What `npm run test:ecosystem` runs, in this order, which is that of the table in docs/ecosystem.md. */
@@ -14,9 +17,13 @@ export const PROGRAMS: readonly Program[] = [
   helm3,
   kustomize,
   stern,
+  clientGo128,
   clientGo137,
   nodeExporter,
+  prometheus,
   nats,
   redis,
   mariadb,
+  gatekeeper,
+  sealedSecrets,
 ]
