@@ -143,6 +143,7 @@ missing_packages() {
   fi
   if [ "$with_ecosystem" = yes ]; then
     has_command jq || echo jq
+    has_command python3 || echo python3
   fi
   if [ "$with_bench" = yes ]; then
     has_command wrk || echo wrk

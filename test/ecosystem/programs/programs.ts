@@ -3,10 +3,12 @@ import { clientGo128, clientGo137 } from "./client-go.ts"
 import { gatekeeper } from "./gatekeeper.ts"
 import { helm3, helm4 } from "./helm.ts"
 import { kustomize } from "./kustomize.ts"
+import { kwok } from "./kwok.ts"
 import { mariadb } from "./mariadb.ts"
 import { nats } from "./nats.ts"
 import { nodeExporter } from "./node-exporter.ts"
 import { prometheus } from "./prometheus.ts"
+import { python } from "./python.ts"
 import { redis } from "./redis.ts"
 import { sealedSecrets } from "./sealed-secrets.ts"
 import { stern } from "./stern.ts"
@@ -19,11 +21,13 @@ export const PROGRAMS: readonly Program[] = [
   stern,
   clientGo128,
   clientGo137,
+  python,
   nodeExporter,
   prometheus,
   nats,
   redis,
   mariadb,
   gatekeeper,
+  kwok,
   sealedSecrets,
 ]
