@@ -65,6 +65,34 @@ describe("undo of one object's last write", () => {
     expect(owners(after)).toEqual(owners(before))
   })
 
+  test("takes the ownership of fields back from an apply that changed no value", async () => {
+    // given an object of which alice has applied a value that was there, after which bob has done the same
+    const body = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "owned", namespace: "default" },
+      data: { a: "1" },
+    }
+    await cluster.client.create(ConfigMap, body, { fieldManager: "first" })
+    const apply = (user: string) =>
+      cluster
+        .contextFor(user)
+        .client.patch(
+          ConfigMap,
+          { namespace: "default", name: "owned" },
+          { type: "apply", body },
+          { fieldManager: user },
+        )
+    await apply("alice")
+    await apply("bob")
+    // when alice's is undone
+    const done = await kubectl("undo --user alice --yes")
+    // then she owns nothing of it, and bob's apply stays
+    expect(done).toContain("update ConfigMap default/owned (its fields belong to whom they belonged before)")
+    const { metadata } = await cluster.get(ConfigMap, "owned")
+    expect(metadata.managedFields?.map(({ manager }) => manager)).toEqual(["first", "bob"])
+  })
+
   test("leaves what others have changed since, and tells of fields that both have changed", async () => {
     // given alice's write, and bob's to another field and to one of hers
     await cluster.client.create(ConfigMap, { metadata: { name: "both" }, data: { a: "1", b: "1", c: "1" } })

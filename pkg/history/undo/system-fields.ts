@@ -70,6 +70,14 @@ export function rebaseManagers(
   return [...result.values()]
 }
 
+/** Whether an object has these managers beside those of its status, whenever they have last written. */
+export function sameManagers(entries: readonly ManagerEntry[], object: KubeObject): boolean {
+  const byId = (all: readonly ManagerEntry[]) =>
+    new Map(all.filter((entry) => !isOfStatus(entry)).map((entry) => [idOf(entry), { ...entry, time: undefined }]))
+  const [wanted, there] = [byId(entries), byId(managersOf(object))]
+  return wanted.size === there.size && [...wanted].every(([id, entry]) => deepEqual(entry, there.get(id)))
+}
+
 /** Returns the managers of the status of an object. */
 export const statusManagersOf = (object: KubeObject | undefined): readonly ManagerEntry[] =>
   managersOf(object).filter(isOfStatus)

@@ -50,13 +50,14 @@ function targetOf(writes: readonly LogEntry[], undone: ReadonlySet<number>, winn
   const conflicts: FieldConflict[] = []
   const others = new Set<string>()
   for (const entry of writes) {
-    if (undone.has(entry.revision) || entry.verb !== "update" || isOfStatus(entry)) continue
+    if (undone.has(entry.revision) || entry.verb !== "update") continue
+    if (object !== undefined) managers = rebaseManagers(managers, entry.previous, entry.object!)
+    if (isOfStatus(entry)) continue
     const [old, now] = [withoutSystemFields(entry.previous!), withoutSystemFields(entry.object!)]
     if (object !== undefined) {
       const made = rebase(object, old, now, winner)
       object = made.value as KubeObject
       pushAll(conflicts, made.conflicts)
-      managers = rebaseManagers(managers, entry.previous, entry.object!)
     }
     others.add(entry.user)
   }

@@ -3,7 +3,7 @@ import { changesBetween } from "../../../history/changes.ts"
 import type { ChangedField, LogEntry } from "../../../history/entry.ts"
 import { maskedChanges } from "../../../history/masked.ts"
 import { withConsequences } from "../../../history/undo/cascade.ts"
-import { withoutSystemFields, type ManagerEntry } from "../../../history/undo/system-fields.ts"
+import { sameManagers, withoutSystemFields, type ManagerEntry } from "../../../history/undo/system-fields.ts"
 import { targetsOf, type Target } from "../../../history/undo/targets.ts"
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { largest } from "../../../lists/extremes.ts"
@@ -122,8 +122,12 @@ function stepOf({ object, managers }: Target, current: KubeObject | undefined): 
   }
   const now = withoutSystemFields(current)
   const changes = maskedChanges(changesBetween(now, object), current)
-  if (changes.length === 0 && deepEqual(now, object)) return undefined
+  const isSame = changes.length === 0 && deepEqual(now, object)
+  if (isSame && sameManagers(managers, current)) return undefined
   const sent = owned(object, managers)
+  // An apply of values that are there already makes its manager an owner of them.
+  if (isSame)
+    return { action: "update", object: sent, changes, notes: ["its fields belong to whom they belonged before"] }
   return isReplaced(object, current)
     ? { action: "replace", object: sent, changes, notes: ["its address can only be restored by making it anew"] }
     : { action: "update", object: sent, changes, notes: [] }
