@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
-import { ConfigMap, Deployment, Pod, startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
+import {
+  ConfigMap,
+  Deployment,
+  EndpointSlice,
+  Pod,
+  ReplicaSet,
+  Service,
+  startCluster,
+  type Cluster,
+  type Resource,
+} from "../../components/cluster/testing/testing.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 
 let cluster: Cluster
 beforeAll(async () => {
@@ -59,34 +70,51 @@ test("reading the past needs the right that reading the present needs", async ()
   expect(await kubectl("get pods --at 1m --as somebody")).toContain('User "somebody" cannot list resource "pods"')
 })
 
-test("the pods at each revision of a rollout are those that a watcher saw then", async () => {
-  // given a watch of pods, and a rollout
-  const seen = new Map<string, string>()
-  const states: (readonly [revision: string, pods: readonly string[]])[] = []
-  const watch = cluster.contextFor("watcher", ["system:masters"]).client.watch(
-    Pod,
-    { namespace: "default" },
+test.each([
+  ["pods", Pod],
+  ["deployments", Deployment],
+  ["replicasets", ReplicaSet],
+  ["endpointslices", EndpointSlice],
+  ["services", Service],
+] as const)("the %s at each revision of a run are those that a watcher saw then", async (plural, kind) => {
+  // given a watch, and a run in which a Deployment is rolled out and scaled, and its Service deleted and made again
+  const { client } = cluster.contextFor("watcher", ["system:masters"])
+  const service = { metadata: { name: "web" }, spec: { selector: { app: "web" }, ports: [{ port: 80 }] } }
+  const listed = await client.list(kind as Resource, { namespace: "default" })
+  const seen = new Map(listed.items.map((object) => [object.metadata.name!, object]))
+  const states: (readonly [revision: string, objects: readonly KubeObject[]])[] = []
+  const from = listed.metadata.resourceVersion!
+  const watch = client.watch(
+    kind as Resource,
+    { namespace: "default", resourceVersion: from },
     {
       onEvent(event) {
         if (event.type === "BOOKMARK" || event.type === "ERROR") return
         const { name = "", resourceVersion = "" } = event.object.metadata
         if (event.type === "DELETED") seen.delete(name)
-        else seen.set(name, JSON.stringify(event.object))
-        states.push([resourceVersion, [...seen].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pod]) => pod)])
+        else seen.set(name, event.object)
+        states.push([resourceVersion, [...seen.values()]])
       },
       onEnd: () => undefined,
     },
   )
+  await cluster.client.create(Service, service)
   await cluster.restart(Deployment, "web")
-  await cluster.advance("1m")
+  await cluster.advance("20s")
+  await cluster.scale(Deployment, "web", 3)
+  await cluster.delete(Service, "web")
+  await cluster.client.create(Service, service)
+  await cluster.scale(Deployment, "web", 5)
+  await cluster.advance("20s")
+  await cluster.delete(Service, "web")
   watch.close()
-  expect(states.length).toBeGreaterThan(20)
-  // when the pods of each revision are listed, then they are the same
-  for (const [revision, pods] of states.filter((_, i) => i > 10 && i % 5 === 0)) {
-    const { items } = JSON.parse(await kubectl(`get pods -o json --show-managed-fields --at ${revision}`)) as {
-      items: Pod[]
-    }
-    const byName = items.map((pod) => [pod.metadata.name!, pod] as const).sort(([a], [b]) => (a < b ? -1 : 1))
-    expect(byName.map(([, pod]) => pod)).toEqual(pods.map((pod) => JSON.parse(pod) as Pod))
+  expect(states.length).toBeGreaterThan(3)
+  // when the objects of each revision are listed, then they are the same
+  const byName = (objects: readonly KubeObject[]) =>
+    objects.toSorted((one, other) => (one.metadata.name! < other.metadata.name! ? -1 : 1))
+  for (const [revision, objects] of [[from, listed.items] as const, ...states]) {
+    const text = await kubectl(`get ${plural} -o json --show-managed-fields --at ${revision}`)
+    const { items } = JSON.parse(text) as { readonly items: readonly KubeObject[] }
+    expect(byName(items)).toEqual(byName(objects).map((object) => JSON.parse(JSON.stringify(object)) as KubeObject))
   }
 })
