@@ -186,6 +186,18 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
           ),
         ]
       : []),
+    ...(features.StorageVersionMigrator && isServed("storagemigration.k8s.io/v1beta1", "StorageVersionMigration")
+      ? [
+          optional(
+            "storage-version-migrator-controller",
+            "storage-version-migrator-controller",
+            async () =>
+              (await import("./storageversionmigrator/storageversionmigrator.ts")).storageVersionMigrator(
+                all,
+              ) as Controller,
+          ),
+        ]
+      : []),
     entry("certificate-controller", certificateApprover),
     entry("certificate-controller", certificateSigner(config.certify, config.longestCertificateMs)),
     entry("certificate-controller", certificateCleaner),

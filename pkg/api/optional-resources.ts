@@ -1,6 +1,7 @@
 import type { Resource } from "../apimachinery/resource.ts"
 import { ClusterTrustBundle } from "./certificates/v1beta1/clustertrustbundle.ts"
 import { PodCertificateRequest } from "./certificates/v1beta1/podcertificaterequest.ts"
+import { StorageVersionMigration } from "./storagemigration/v1beta1/storageversionmigration.ts"
 
 /**
  * The kinds that are off by default, as in Kubernetes 1.36. `pkg/component/optional-kinds.ts` has the gates of them,
@@ -9,4 +10,5 @@ import { PodCertificateRequest } from "./certificates/v1beta1/podcertificaterequ
 export const OPTIONAL_RESOURCES: readonly Resource[] = [
   ClusterTrustBundle,
   PodCertificateRequest,
+  StorageVersionMigration,
 ] as unknown as readonly Resource[]

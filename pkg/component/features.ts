@@ -42,6 +42,8 @@ const DEFAULTS = {
   PodLevelResources: true,
   /** Containers that crash wait for 1 second at first and 60 at most, instead of 10 and 300. */
   ReduceDefaultCrashLoopBackOffDecay: false,
+  /** The kind StorageVersionMigration, where `--runtime-config` turns its version on, and its controller. */
+  StorageVersionMigrator: false,
   /** Watches that begin with the existing objects and mark the end of them with a bookmark: `sendInitialEvents`. */
   WatchList: true,
 } as const
@@ -66,6 +68,7 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   PodDeletionCost: "BETA",
   PodLevelResources: "BETA",
   ReduceDefaultCrashLoopBackOffDecay: "ALPHA",
+  StorageVersionMigrator: "BETA",
   WatchList: "BETA",
 }
 

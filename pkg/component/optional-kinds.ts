@@ -12,6 +12,12 @@ export interface OptionalKind {
 export const OPTIONAL_KINDS: readonly OptionalKind[] = [
   { group: "certificates.k8s.io", version: "v1beta1", plural: "clustertrustbundles", gate: "ClusterTrustBundle" },
   { group: "certificates.k8s.io", version: "v1beta1", plural: "podcertificaterequests", gate: "PodCertificateRequest" },
+  {
+    group: "storagemigration.k8s.io",
+    version: "v1beta1",
+    plural: "storageversionmigrations",
+    gate: "StorageVersionMigrator",
+  },
 ]
 
 /** Versions of the API that Kubernetes 1.36 has off. Source: pkg/controlplane/instance.go. */

@@ -59,7 +59,7 @@ const NAMES = {
   beta: `
     ConcurrentWatchObjectDecode CoordinatedLeaderElection
     DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring SELinuxMount
-    SchedulerAsyncAPICalls StorageVersionMigrator
+    SchedulerAsyncAPICalls
   `,
   /** Alpha, and off. */
   alpha: `
@@ -93,7 +93,6 @@ export const gatesThatAre = (state: State): readonly string[] => NAMES[state].tr
 
 /** Why some gates that are off are not there, and what does the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  StorageVersionMigrator: "objects are read in any version; write each again to store it in the newest one",
   GangScheduling: "give pods scheduling gates, and remove them together",
   GenericWorkload: "give pods scheduling gates, and remove them together",
   MemoryQoS: "memory is limited, and not throttled before that",

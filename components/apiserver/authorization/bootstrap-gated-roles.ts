@@ -36,6 +36,16 @@ const OF_FEATURES: Readonly<Partial<Record<FeatureName, Partial<GatedRoles>>>> =
       ],
     },
   },
+  StorageVersionMigrator: {
+    controllers: {
+      "storage-version-migrator-controller": [
+        on("list create patch", "*", "*"),
+        on("get", "apiextensions.k8s.io", "customresourcedefinitions"),
+        on("patch", "apiextensions.k8s.io", "customresourcedefinitions/status"),
+        on("update", "storagemigration.k8s.io", "storageversionmigrations/status"),
+      ],
+    },
+  },
   PodCertificateRequest: {
     rules: { "system:node": [on("get list watch create", "certificates.k8s.io", "podcertificaterequests")] },
     controllers: {

@@ -172,7 +172,7 @@ async function attemptUpdate(
     }
     if (isGoneWith(context, resource, object, old)) return { remove: true, shown: object, settle }
     // Times of managedFields alone are no change.
-    if (isWithoutEffect(old, object)) {
+    if (isWithoutEffect(old, object) && !isStoredInOtherVersion(context, resource, current)) {
       settle(false)
       return { keep: current }
     }
@@ -182,6 +182,12 @@ async function attemptUpdate(
     throw err
   }
 }
+
+/** Whether a custom object is in a version in which its kind is not stored any more: a write changes that. */
+const isStoredInOtherVersion = ({ storage }: RegistryContext, { definition, storedAs }: Resource, { key }: Stored) =>
+  definition !== undefined &&
+  storedAs !== undefined &&
+  storage.get(key)?.object.apiVersion !== `${storedAs.group}/${storedAs.version}`
 
 /** Refuses a change of something else than what is stored now. */
 function atVersion(resource: Resource, name: string, object: KubeObject, old: KubeObject): KubeObject {
