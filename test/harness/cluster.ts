@@ -13,8 +13,8 @@ import { createHttpsTransport, type HttpsTransport } from "../../pkg/client/http
 import { loadKubeconfig } from "../../pkg/client/kubeconfig.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import { Kubectl, run } from "./kubectl.ts"
-import { machinesLack, type Machine } from "./machine.ts"
-import { EXECUTABLE, startServer, type TestServer } from "./server.ts"
+import { machinesLack } from "./machine.ts"
+import { EXECUTABLE, startServer, type TestServer, type TestServerOptions } from "./server.ts"
 
 export const BUSYBOX = "k3ts.local/busybox:1"
 export const WEB = "k3ts.local/web:1"
@@ -109,11 +109,8 @@ export async function startCluster({
   flags = [],
   dataDir,
   machine,
-}: {
-  readonly flags?: readonly string[]
-  readonly dataDir?: string
-  readonly machine?: Machine
-} = {}): Promise<Cluster> {
+  program,
+}: Pick<TestServerOptions, "flags" | "dataDir" | "machine" | "program"> = {}): Promise<Cluster> {
   if (machine === undefined && (await answers("/run/k3ts/containerd/containerd.sock")))
     throw new Error("Another node of k3ts runs on this machine: end it first, with k3ts killall")
   const server = await startServer({
@@ -121,6 +118,7 @@ export async function startCluster({
     flags,
     ...(dataDir === undefined ? {} : { dataDir }),
     ...(machine === undefined ? {} : { machine }),
+    ...(program === undefined ? {} : { program }),
   })
   const cluster = connect(server)
   try {

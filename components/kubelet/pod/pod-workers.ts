@@ -2,7 +2,7 @@ import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { podsByNode } from "../../../pkg/pods/pods-by-node.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
-import { clearOrphans } from "./ending/garbage.ts"
+import { Orphans } from "./ending/orphans.ts"
 import { repairLinks, unlinkLogsOfPod } from "../logs/container-links.ts"
 import { isMirrorPod } from "../model/labels.ts"
 import { killPod } from "./ending/kill.ts"
@@ -25,6 +25,7 @@ export class PodWorkers {
   readonly #informer: Informer<Pod>
   readonly #workers = new Map<string, PodWorker>()
   readonly #ending = new Set<string>()
+  readonly #orphans: Orphans
   /** Pods that run again once their containers have ended: manifests of static pods that were put back. */
   readonly #next = new Map<string, Pod>()
   readonly #off: (() => void)[] = []
@@ -35,6 +36,11 @@ export class PodWorkers {
   constructor(parts: Omit<WorkerParts, "finished">) {
     this.#parts = { ...parts, finished: ({ identity: { uid } }) => this.#finished(uid) }
     this.#informer = parts.context.informers.of(Pod)
+    this.#orphans = new Orphans(
+      parts.context,
+      parts.volumes,
+      (uid) => this.#workers.has(uid) || this.#ending.has(uid) || parts.cache.get(uid) !== undefined,
+    )
   }
 
   get(uid: string): PodWorker | undefined {
@@ -95,9 +101,9 @@ export class PodWorkers {
     this.#held = undefined
     for (const worker of held) worker.wake()
     for (const runtime of cache.all()) this.#runtimeChanged(runtime.identity.uid)
-    const { context, volumes } = this.#parts
+    const { context } = this.#parts
     context.spawn("remains of pods", async () => {
-      await clearOrphans(context, volumes, (uid) => this.#workers.has(uid) || cache.get(uid) !== undefined)
+      await this.#orphans.sweep()
       await repairLinks(context, () => cache.all().flatMap(({ containers }) => containers))
     })
   }
@@ -105,6 +111,7 @@ export class PodWorkers {
   /** Ends the workers and leaves all pods running. */
   stop(): void {
     this.#stopped = true
+    this.#orphans.stop()
     for (const off of this.#off) off()
     for (const worker of this.#workers.values()) worker.stop()
   }
@@ -186,7 +193,7 @@ export class PodWorkers {
 
   /** Ends a pod that was deleted while no kubelet ran. */
   async #endOrphan({ identity }: RuntimePod): Promise<void> {
-    const { context, cache, volumes } = this.#parts
+    const { context, cache } = this.#parts
     const { uid } = identity
     try {
       context.log.info("Ending a pod that is not in the API", {
@@ -209,12 +216,12 @@ export class PodWorkers {
         }
       }
       await unlinkLogsOfPod(context, identity)
-      await volumes.unmount(identity)
     } catch (err) {
       context.log.warn("Failed to end a pod that is not in the API", { uid, err })
     } finally {
       this.#ending.delete(uid)
     }
+    await this.#orphans.sweep()
   }
 }
 

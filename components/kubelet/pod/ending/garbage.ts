@@ -4,8 +4,6 @@ import { unlinkLog, unlinkLogsOfPod } from "../../logs/container-links.ts"
 import { podFolder, podLogFolder } from "../../model/pod-paths.ts"
 import type { RuntimeCache } from "../../pleg/runtime-cache.ts"
 import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from "../../model/runtime-pod.ts"
-import type { VolumeManager } from "../../volumes/volume-manager.ts"
-import { join } from "node:path"
 
 /**
  * The newest run of each container and the one before are kept, for `kubectl logs --previous`. Source:
@@ -74,31 +72,4 @@ export async function clearAll(
     runtime.files.remove(podLogFolder(config, identity)),
     unlinkLogsOfPod(context, identity),
   ])
-}
-
-/**
- * Removes the remains of pods that were deleted while no kubelet ran. `isKnown`: whether the pod is wanted, or a part
- * of it runs. Source: kubelet_volumes.go cleanupOrphanedPodDirs.
- */
-export async function clearOrphans(
-  context: KubeletContext,
-  volumes: VolumeManager,
-  isKnown: (uid: string) => boolean,
-): Promise<void> {
-  const { runtime, config, log } = context
-  const { files } = runtime
-  const found = await Promise.allSettled([volumes.podsOnDisk(), files.list(join(config.root, "pods"))])
-  const onDisk = new Set(found.flatMap((result) => (result.status === "fulfilled" ? result.value : [])))
-  for (const uid of onDisk) {
-    if (isKnown(uid)) continue
-    try {
-      await volumes.unmount({ uid, namespace: "", name: "" })
-      await removePodCgroups(runtime, uid)
-      for (const name of await files.list(config.podLogs))
-        if (name.endsWith(`_${uid}`)) await files.remove(join(config.podLogs, name))
-      await files.remove(podFolder(config, uid))
-    } catch (err) {
-      log.warn("Failed to remove the volumes, cgroups or files of a pod that is gone", { uid, err })
-    }
-  }
 }
