@@ -1,4 +1,5 @@
 import type { Program } from "../program.ts"
+import { alertmanager } from "./alertmanager.ts"
 import { clientGo128, clientGo137 } from "./client-go.ts"
 import { gatekeeper } from "./gatekeeper.ts"
 import { helm3, helm4 } from "./helm.ts"
@@ -24,6 +25,7 @@ export const PROGRAMS: readonly Program[] = [
   python,
   nodeExporter,
   prometheus,
+  alertmanager,
   nats,
   redis,
   mariadb,
