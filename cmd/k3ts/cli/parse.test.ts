@@ -253,16 +253,23 @@ describe("an error about the command line names the argument and what to do", ()
       ["--kubelet-arg", "constructor=1"],
       'invalid value "constructor=1" for --kubelet-arg: must be one of max-pods, pod-max-pids, pods-per-core, ' +
         "sync-frequency, node-status-update-frequency, container-log-max-size, container-log-max-files, root-dir, " +
-        "eviction-hard, eviction-soft, " +
-        "eviction-soft-grace-period, eviction-max-pod-grace-period, eviction-pressure-transition-period, " +
-        "kube-reserved, system-reserved, " +
-        "image-gc-high-threshold, image-gc-low-threshold, serialize-image-pulls, max-parallel-image-pulls; other " +
-        "settings of a kubelet are not known",
+        "seccomp-default, allowed-unsafe-sysctls, tls-min-version, tls-cipher-suites, eviction-hard, eviction-soft, " +
+        "eviction-soft-grace-period, eviction-minimum-reclaim, eviction-max-pod-grace-period, " +
+        "eviction-pressure-transition-period, kube-reserved, system-reserved, image-gc-high-threshold, " +
+        "image-gc-low-threshold, minimum-image-ttl-duration, image-minimum-gc-age, serialize-image-pulls, " +
+        "max-parallel-image-pulls; other settings of a kubelet are not known",
     ],
     [
-      ["--kubelet-arg", "eviction-minimum-reclaim=memory.available=1Gi"],
-      'invalid value "eviction-minimum-reclaim=memory.available=1Gi" for --kubelet-arg: k3ts has no such setting: 5% of ' +
-        "the disk more than the threshold is freed, and of other resources what the next pod had",
+      ["--kubelet-arg", "kube-reserved-cgroup=/kubelet"],
+      'invalid value "kube-reserved-cgroup=/kubelet" for --kubelet-arg: k3ts has no such setting: what is reserved is ' +
+        "kept from the scheduler, not enforced by a cgroup: bound pods by their limits",
+    ],
+    [
+      ["--kubelet-arg", "eviction-minimum-reclaim=memory=1Gi"],
+      'invalid value "eviction-minimum-reclaim=memory=1Gi" for --kubelet-arg: must be ' +
+        "eviction-minimum-reclaim=SIGNAL=AMOUNT,…, as in " +
+        "eviction-minimum-reclaim=nodefs.available=10%,imagefs.available=2Gi; signals are memory.available, " +
+        "nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available",
     ],
     [
       ["--kubelet-arg", "eviction-hard=memory<1Gi"],

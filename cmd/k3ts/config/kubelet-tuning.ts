@@ -26,6 +26,8 @@ export interface GivenTuning {
   readonly transitionMs?: number
   readonly kubeReserved?: Amounts
   readonly systemReserved?: Amounts
+  readonly minimumReclaim?: Thresholds
+  readonly imageMinAgeMs?: number
   readonly gcHighPercent?: number
   readonly gcLowPercent?: number
   readonly isSerial?: boolean
@@ -66,6 +68,13 @@ export const EVICTION_SETTINGS: Readonly<Record<string, Setting<GivenTuning>>> =
       return softGraceMs && { softGraceMs }
     },
   },
+  "eviction-minimum-reclaim": {
+    form: signals("SIGNAL=AMOUNT,…, as in eviction-minimum-reclaim=nodefs.available=10%,imagefs.available=2Gi"),
+    read: (given) => {
+      const minimumReclaim = bySignal(given, "=", parseAmount)
+      return minimumReclaim && { minimumReclaim }
+    },
+  },
   "eviction-max-pod-grace-period": {
     form: "SECONDS, as in eviction-max-pod-grace-period=60",
     read: (given) => (/^\d{1,5}$/.test(given) ? { mostGraceSeconds: Number(given) } : undefined),
@@ -82,6 +91,8 @@ export const EVICTION_SETTINGS: Readonly<Record<string, Setting<GivenTuning>>> =
 export const IMAGE_SETTINGS: Readonly<Record<string, Setting<GivenTuning>>> = {
   "image-gc-high-threshold": percent("image-gc-high-threshold=85", (gcHighPercent) => ({ gcHighPercent })),
   "image-gc-low-threshold": percent("image-gc-low-threshold=80", (gcLowPercent) => ({ gcLowPercent })),
+  "minimum-image-ttl-duration": minimumAge("minimum-image-ttl-duration"),
+  "image-minimum-gc-age": minimumAge("image-minimum-gc-age"),
   "serialize-image-pulls": {
     form: "true or false",
     read: (given) => (given === "true" || given === "false" ? { isSerial: given === "true" } : undefined),
@@ -98,10 +109,12 @@ const [HIGH_PERCENT, LOW_PERCENT] = [85, 80]
 /** Joins what was given; the later counts for each signal and resource. @throws UsageError */
 export function joinedTuning(
   given: readonly GivenTuning[],
-): Pick<KubeletTuning, "eviction" | "reserved" | "imageGc" | "mostPulls"> {
+): Pick<KubeletTuning, "eviction" | "minimumReclaim" | "reserved" | "imageMinAgeMs" | "imageGc" | "mostPulls"> {
   const one = given.reduce<GivenTuning>((all, next) => ({ ...all, ...next }), {})
   return {
     eviction: evictionOf(given, one),
+    minimumReclaim: Object.assign({}, ...given.map(({ minimumReclaim }) => minimumReclaim)) as Thresholds,
+    imageMinAgeMs: one.imageMinAgeMs ?? DEFAULT_TUNING.imageMinAgeMs,
     reserved: reservedOf(given),
     imageGc: imageGcOf(one),
     mostPulls: pullsOf(one),
@@ -196,6 +209,13 @@ function bySignal<T>(
     found[signal] = value
   }
   return found
+}
+
+function minimumAge(name: string): Setting<GivenTuning> {
+  return {
+    form: `TIME, as in ${name}=10m`,
+    read: (given) => timed(given, (imageMinAgeMs) => ({ imageMinAgeMs })),
+  }
 }
 
 function percent(example: string, made: (percent: number) => GivenTuning): Setting<GivenTuning> {

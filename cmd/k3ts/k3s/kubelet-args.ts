@@ -35,17 +35,10 @@ export const KUBELET_FLAGS: UpstreamFlags = {
     "system-cgroups",
     "system-reserved-cgroup",
   ]),
-  ...refused("5% of the disk more than the threshold is freed, and of other resources what the next pod had", [
-    "eviction-minimum-reclaim",
-  ]),
   ...idle("nodes with swap are accepted", ["fail-swap-on"]),
   ...holds(["0", "0s"], "images are removed when the disk is used as far as image-gc-high-threshold says", [
     "image-gc-max-age",
     "image-maximum-gc-age",
-  ]),
-  ...holds(["2m", "2m0s", "120s"], "images are kept for two minutes after their last use", [
-    "image-minimum-gc-age",
-    "minimum-image-ttl-duration",
   ]),
   ...idle("certificates are renewed by themselves", ["rotate-certificates", "rotate-server-certificates"]),
   ...refused("the certificates are made and renewed by k3ts, below the data directory", [

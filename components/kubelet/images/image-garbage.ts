@@ -1,15 +1,11 @@
 import type { Image } from "../../../pkg/cri/image.ts"
 import type { KubeletContext } from "../context.ts"
+import { DEFAULT_TUNING, tuningOf } from "../model/tuning.ts"
 import type { ImageManager } from "./image-manager.ts"
 
 /**
- * An image is kept for this time after it was last requested, because its container may not exist yet. Source:
- * imageMinimumGCAge.
- */
-const MIN_AGE_MS = 120_000
-
-/**
- * Returns the images to remove until `bytes` are free, the longest unused first. Pure. Source:
+ * Returns the images to remove until `bytes` are free, the longest unused first. An image is kept for `minAgeMs` after
+ * it was last requested, because its container may not exist yet. Pure. Source:
  * pkg/kubelet/images/image_gc_manager.go freeSpace.
  */
 export function imagesToRemove(
@@ -18,13 +14,14 @@ export function imagesToRemove(
   used: ReadonlySet<string>,
   lastUsed: ReadonlyMap<string, number>,
   now: number,
+  minAgeMs = DEFAULT_TUNING.imageMinAgeMs,
 ): readonly Image[] {
   const candidates = images
     .filter(
       ({ id, pinned, repoTags, repoDigests }) =>
         !pinned && ![id, ...repoTags, ...repoDigests].some((name) => used.has(name)),
     )
-    .filter(({ id }) => now - (lastUsed.get(id) ?? 0) >= MIN_AGE_MS)
+    .filter(({ id }) => now - (lastUsed.get(id) ?? 0) >= minAgeMs)
     .toSorted((a, b) => (lastUsed.get(a.id) ?? 0) - (lastUsed.get(b.id) ?? 0))
   const chosen: Image[] = []
   let left = bytes
@@ -41,14 +38,16 @@ export function imagesToRemove(
  * Returns the bytes that this should have freed.
  */
 export async function removeUnusedImages(
-  { runtime, clock, log }: KubeletContext,
+  { runtime, clock, log, config }: KubeletContext,
   wanted: number,
   used: ReadonlySet<string>,
   manager: Pick<ImageManager, "lastUsed" | "removed">,
 ): Promise<number> {
   let freed = 0
   const { lastUsed } = manager
-  for (const image of imagesToRemove(await runtime.images.listImages(), wanted, used, lastUsed, clock.now())) {
+  const all = await runtime.images.listImages()
+  const { imageMinAgeMs } = tuningOf(config)
+  for (const image of imagesToRemove(all, wanted, used, lastUsed, clock.now(), imageMinAgeMs)) {
     log.info("Removing an image to free space on the disk", { image: image.repoTags[0] ?? image.id, bytes: image.size })
     try {
       await runtime.images.removeImage(image.id)

@@ -32,6 +32,10 @@ export interface KubeletTuning {
   readonly containerLogMaxFiles: number
   readonly eviction: EvictionTuning
   readonly reserved: Reserved
+  /** How much more than its threshold is freed of a resource, by the signal. Source: evictionMinimumReclaim. */
+  readonly minimumReclaim: Thresholds
+  /** How long an unused image is kept, in milliseconds. Source: imageMinimumGCAge. */
+  readonly imageMinAgeMs: number
   /** From which use of the disk unused images are removed, and until which, in percent; undefined: for pods only. */
   readonly imageGc: { readonly highPercent: number; readonly lowPercent: number } | undefined
   /** How many processes a pod may have; negative for any number, undefined for a part of the node's. */
@@ -55,6 +59,8 @@ export const DEFAULT_TUNING: KubeletTuning = {
   containerLogMaxFiles: 5,
   eviction: { hard: DEFAULT_HARD, soft: {}, mostGraceSeconds: 0, transitionMs: 300_000 },
   reserved: { cpuMilli: 0, memoryBytes: 0, diskBytes: 0 },
+  minimumReclaim: {},
+  imageMinAgeMs: 120_000,
   imageGc: undefined,
   podMaxPids: undefined,
   mostPulls: Infinity,

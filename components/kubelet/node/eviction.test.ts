@@ -162,6 +162,42 @@ describe("configured thresholds", () => {
     expect(done).toEqual(["evicted for memory.available", "grace 0"])
   })
 
+  test("free more than the threshold where the kubelet is told how much, of images and of pods", async () => {
+    // given
+    const { clock, done, memory, nodefs } = nodeWith({
+      eviction: {
+        hard: { "memory.available": { count: 10 }, "nodefs.available": { count: 10 } },
+        soft: {},
+        mostGraceSeconds: 0,
+        transitionMs: 0,
+      },
+      minimumReclaim: { "memory.available": { count: 20 }, "nodefs.available": { fraction: 0.3 } },
+    })
+    // when memory has been short, then pods are evicted until there are 30
+    await memory(29)
+    expect(done).toEqual([])
+    await memory(9)
+    await memory(29)
+    expect(done.splice(0)).toHaveLength(4)
+    await memory(30)
+    await memory(29)
+    expect(done).toEqual([])
+    // and an image is removed while there is less than 40 of the disk
+    await clock.advance(600_000)
+    await nodefs(9)
+    expect(done).toEqual(["removed old", "forgot old"])
+  })
+
+  test("keep an unused image as long as the kubelet is told", async () => {
+    const { clock, done, disk } = nodeWith({ imageGc: { highPercent: 85, lowPercent: 80 }, imageMinAgeMs: 3_600_000 })
+    await clock.advance(3_599_000)
+    await disk(15)
+    expect(done).toEqual([])
+    await clock.advance(1000)
+    await disk(15)
+    expect(done).toEqual(["removed old", "forgot old"])
+  })
+
   test("remove unused images above the high threshold, down to the low threshold", async () => {
     const { clock, done, disk } = nodeWith({ imageGc: { highPercent: 85, lowPercent: 80 } })
     await clock.advance(600_000) // the image was not used for as long

@@ -36,7 +36,10 @@ interface Due {
   readonly graceSeconds: number
 }
 
-/** How much more than its threshold is freed of the disk, so that the pressure does not return at once. */
+/**
+ * How much more than its threshold is freed of the disk by removing images, unless it is configured, so that the
+ * pressure does not return at once.
+ */
 const MARGIN = 0.05
 
 /** How long the next eviction waits for an evicted pod to give back what it had. Source: podCleanupTimeout there. */
@@ -55,6 +58,8 @@ export class EvictionManager {
   /** When the last evicted pod had given back what it had. */
   #cleanedUpAt = -Infinity
   #isRelieving = false
+  /** Signals of which less was available than the threshold, and not yet so much more as is to be freed. */
+  readonly #reclaiming = new Set<Signal>()
 
   constructor(parts: EvictionParts) {
     this.#parts = parts
@@ -111,6 +116,8 @@ export class EvictionManager {
       else if (!this.#crossedSince.has(signal)) this.#crossedSince.set(signal, now)
     for (const signal of SIGNALS) {
       const [amount, gentle] = [hard[signal], soft[signal]]
+      if (amount !== undefined && this.#isReclaiming(observations, signal, amount))
+        return { signal, amount, graceSeconds: 0 }
       if (amount !== undefined && isBelow(observations, signal, amount)) return { signal, amount, graceSeconds: 0 }
       const since = this.#crossedSince.get(signal)
       if (gentle !== undefined && since !== undefined && now - since >= gentle.graceMs)
@@ -119,13 +126,28 @@ export class EvictionManager {
     return undefined
   }
 
+  /**
+   * Whether a hard threshold was crossed, and there is less than it and what is to be freed beside. Without a setting
+   * of the latter only the threshold counts, which is looked at elsewhere. Source: eviction/helpers.go thresholdsMet.
+   */
+  #isReclaiming(observations: Observations, signal: Signal, amount: Amount): boolean {
+    const more = tuningOf(this.#parts.context.config).minimumReclaim[signal]
+    const observed = observations[signal]
+    if (more === undefined || observed === undefined) return false
+    const { available, capacity } = observed
+    if (isBelow(observations, signal, amount)) this.#reclaiming.add(signal)
+    else if (available >= limitOf(amount, capacity) + limitOf(more, capacity)) this.#reclaiming.delete(signal)
+    return this.#reclaiming.has(signal)
+  }
+
   async #evictFor(due: Due, observations: Observations): Promise<void> {
     const { context, workers } = this.#parts
     const resource = resourceOf(due.signal)
     const { available, capacity } = observations[due.signal]!
     const threshold = limitOf(due.amount, capacity)
-    if (due.signal.endsWith("fs.available"))
-      if ((await this.#removeImages(threshold + MARGIN * capacity - available)) > 0) return
+    const more = tuningOf(context.config).minimumReclaim[due.signal]
+    const margin = more === undefined ? MARGIN * capacity : limitOf(more, capacity)
+    if (due.signal.endsWith("fs.available")) if ((await this.#removeImages(threshold + margin - available)) > 0) return
     const running = workers
       .all()
       .filter(({ stage }) => stage === "running")

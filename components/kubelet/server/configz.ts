@@ -38,7 +38,7 @@ export const kubeletConfiguration = (config: KubeletConfig, port: number) => ({
 })
 
 /** Without what is neither configured nor a default of upstream's. */
-function evictionSettings({ eviction, imageGc }: KubeletTuning) {
+function evictionSettings({ eviction, imageGc, minimumReclaim }: KubeletTuning) {
   const soft = Object.entries(eviction.soft)
   return {
     evictionHard: formatted(eviction.hard),
@@ -50,6 +50,7 @@ function evictionSettings({ eviction, imageGc }: KubeletTuning) {
           evictionSoftGracePeriod: Object.fromEntries(soft.map(([signal, { graceMs }]) => [signal, duration(graceMs)])),
           evictionMaxPodGracePeriod: eviction.mostGraceSeconds,
         }),
+    ...(Object.keys(minimumReclaim).length === 0 ? {} : { evictionMinimumReclaim: formatted(minimumReclaim) }),
     ...(imageGc === undefined
       ? {}
       : { imageGCHighThresholdPercent: imageGc.highPercent, imageGCLowThresholdPercent: imageGc.lowPercent }),
