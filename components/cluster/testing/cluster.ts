@@ -25,7 +25,7 @@ import { LastSeen } from "./history/last-seen.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
 import type { ClusterOptions } from "./options/options.ts"
 import type { NodeOptions } from "./options/node-spec.ts"
-import { ClusterReplay } from "./replay/cluster-replay.ts"
+import { ClusterReplay, nodeFaultsOf } from "./replay/cluster-replay.ts"
 import type { ClusterSnapshot } from "./snapshot.ts"
 import { milliseconds, type Duration } from "./time/duration.ts"
 import { TEST_MACHINE } from "./servers/servers.ts"
@@ -120,7 +120,7 @@ export class Cluster extends ClusterInsight implements AsyncDisposable {
     // Several servers agree over a network, which takes time.
     await (servers === undefined ? serving : driver.ended(() => "startCluster waits for the servers to start", serving))
     const { replay } = this.#parts
-    replay?.start()
+    replay?.start(nodeFaultsOf(this.#parts))
     this.#stops.push(() => replay?.stop())
     const starting = Promise.all([
       components["controller-manager"].start(),

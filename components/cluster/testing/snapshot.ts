@@ -130,7 +130,7 @@ async function transformerOf(keys: string): Promise<ValueTransformer> {
 }
 
 /** The machine as its Node describes it. Further labels and the taints stay in the Node, which others have given it. */
-function specOf({ metadata, status }: Node): NodeSpec {
+export function specOf({ metadata, status }: Node): NodeSpec {
   const { cpu, memory, pods, "ephemeral-storage": disk } = status.capacity ?? {}
   const capacity = {
     ...(cpu === undefined ? {} : { cpu }),

@@ -6,6 +6,7 @@ export class Warnings {
   readonly #color: boolean
   readonly #seen = new Set<string>()
   #printed: Promise<void> = Promise.resolve()
+  #isMuted = false
 
   constructor(out: Output, { color }: { readonly color: boolean }) {
     this.#out = out
@@ -23,8 +24,13 @@ export class Warnings {
         this.print(text.replaceAll(/\\(.)/g, "$1"))
   }
 
+  /** Prints no more warnings: the command asks for whatever there is, and not what its user names. */
+  mute(): void {
+    this.#isMuted = true
+  }
+
   print(text: string): void {
-    if (text === "" || this.#seen.has(text)) return
+    if (this.#isMuted || text === "" || this.#seen.has(text)) return
     this.#seen.add(text)
     const line = this.#color ? `\u001b[33;1mWarning:\u001b[0m ${text}\n` : `Warning: ${text}\n`
     this.#printed = this.#printed.then(() => this.#out.write(line))

@@ -1,7 +1,19 @@
 import type { ClusterParts } from "../cluster-parts.ts"
 import { moveTime } from "../time/move-time.ts"
 import type { ReplayDifference } from "./difference.ts"
+import type { NodeFaults } from "./node-player.ts"
 import type { RunningReplay } from "./running-replay.ts"
+
+/** Returns what makes nodes of a cluster fail as they have in a recording. */
+export const nodeFaultsOf = ({ faults, nodes }: Pick<ClusterParts, "faults" | "nodes">): NodeFaults => ({
+  lose: (node, isCutOff) => (isCutOff ? faults.nodePartitioned(node) : faults.nodeLost(node)),
+  turnOn: async (node) => nodes.simulated.get(node)?.powerOn(),
+  has: (node) => nodes.simulated.has(node),
+  async add(node) {
+    const { specOf } = await import("../snapshot.ts")
+    await nodes.add(specOf(node))()
+  },
+})
 
 /** What a test sees of the replay of its cluster. */
 export class ClusterReplay {

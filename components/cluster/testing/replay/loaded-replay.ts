@@ -17,6 +17,7 @@ import { ReportedRuns } from "./container-runs.ts"
 import { goingOn } from "./recorded-images.ts"
 import { RecordedIdentities } from "./identities.ts"
 import { keyOf, prefixOf } from "./keys.ts"
+import { nodeJoins, nodeLosses, type NodeJoin, type NodeLoss } from "./node-losses.ts"
 import type { PlacedWrite } from "./placed-write.ts"
 import { withStandIns } from "./stand-ins.ts"
 import { withDeleters } from "./unknown-authors.ts"
@@ -32,6 +33,8 @@ export interface LoadedReplay {
   /** The recorded objects at the beginning, by their keys. */
   readonly objects: ReadonlyMap<string, KubeObject>
   readonly writes: readonly PlacedWrite[]
+  readonly losses: readonly NodeLoss[]
+  readonly joins: readonly NodeJoin[]
   readonly reported: ReportedRuns
   readonly learnt: Readonly<Record<string, ImageBehaviour>>
   readonly identities: RecordedIdentities
@@ -47,6 +50,8 @@ export interface LoadedReplay {
 }
 
 const TOLERANCE_MS = 5000
+/** When a node was lost is only known to some seconds, and so what followed from it. */
+const TOLERANCE_OF_LOSS_MS = 15_000
 
 export interface LoadOptions {
   readonly instead: readonly string[]
@@ -57,7 +62,7 @@ export interface LoadOptions {
 export function loadReplay(recording: Recording, { instead, tolerance }: LoadOptions): LoadedReplay {
   const begin = parseTime(recording.head.begin)!
   const end = parseTime(recording.end.time)!
-  const { objects: completed, left: standIns } = withStandIns(recording.objects, podsOf(recording))
+  const { objects: completed, left: standIns } = withStandIns(recording, podsOf(recording))
   const objects = new Map(completed.map(({ resource, object }) => [keyOf(resource, object), object]))
   const writes = withDeleters(placed(recording, new Set(instead)), objects)
   const { snapshot, left } = copied({
@@ -67,6 +72,7 @@ export function loadReplay(recording: Recording, { instead, tolerance }: LoadOpt
   })
   const observed = observedPods(recording, { begin, end })
   const all = [...objects.values()]
+  const losses = nodeLosses(all.filter(isNode), writes, begin)
   return {
     snapshot: { ...snapshot, running: runningIn(all.filter(isNode), all.filter(isPod), observed, begin) },
     begin,
@@ -75,7 +81,10 @@ export function loadReplay(recording: Recording, { instead, tolerance }: LoadOpt
     writes,
     ...observed,
     identities: identitiesOf(writes),
-    toleranceMs: tolerance === undefined ? TOLERANCE_MS : milliseconds(tolerance),
+    losses,
+    joins: nodeJoins(writes),
+    toleranceMs:
+      tolerance === undefined ? (losses.length > 0 ? TOLERANCE_OF_LOSS_MS : TOLERANCE_MS) : milliseconds(tolerance),
     isRecorded: recordedKeys(recording),
     isAnonymous: recording.head.anonymised,
     left: [...recording.end.left, ...standIns, ...left],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test"
 import { gunzipSync } from "node:zlib"
 import { defineController } from "../../../../pkg/controller/controller.ts"
 import type { ClusterParts } from "../cluster-parts.ts"
-import { ConfigMap, Deployment, Pod, startCluster, type Cluster } from "../testing.ts"
+import { ConfigMap, Deployment, Node, Pod, startCluster, type Cluster } from "../testing.ts"
 import { recordCluster } from "./record-cluster.ts"
 
 const WEB = `
@@ -45,6 +45,37 @@ test("a recording is played with its users, and controllers and scheduler do the
   const essence = ({ metadata, spec }: Pod) => [metadata.name, metadata.uid, spec.nodeName]
   expect((await replay.list(Pod)).map(essence)).toEqual(then.map(essence))
   expect((await replay.get(Deployment, "web")).spec.replicas).toBe(5)
+})
+
+test("nodes that join in a recording join in its replay, also in one from the very beginning", async () => {
+  // given a recording that begins before there is anything
+  await using cluster = await startCluster({ nodes: [{ name: "first", capacity: { cpu: 3 } }] })
+  await cluster.apply(WEB)
+  await cluster.advance("1m")
+  await cluster.addNode({ name: "second", capacity: { cpu: 5 } })
+  await cluster.scale(Deployment, "web", 5)
+  await cluster.advance("1m")
+  const file = await cluster.recording({ last: "1h" })
+  // when
+  await using replay = await startCluster({ replay: file })
+  // then
+  expect(String(await replay.replay.ended())).toBe("undefined")
+  expect([...replay.nodes].sort()).toEqual(["first", "second"])
+  expect((await replay.get(Node, "second")).status.capacity?.["cpu"]).toBe("5")
+  expect(await replay.list(Pod, { phase: "Running" })).toHaveLength(5)
+})
+
+test("the same recording and seed give the same run", async () => {
+  const file = await incident()
+  const run = async () => {
+    await using cluster = await startCluster({ replay: { file, instead: [OPERATOR.user] }, seed: 7 })
+    await cluster.run(operator(0), OPERATOR)
+    const difference = await cluster.replay.ended()
+    return [String(difference), ...cluster.history().map(String)]
+  }
+  const [first, second] = [await run(), await run()]
+  expect(first.length).toBeGreaterThan(50)
+  expect(second).toEqual(first)
 })
 
 /** An operator that keeps as many replicas as a ConfigMap says; its bug adds one. */
@@ -214,3 +245,66 @@ spec:
           args: ["--db=db.globex.com"]
           env: [{ name: TILL_OWNER, value: payments }, { name: PW, valueFrom: { secretKeyRef: { name: till-password, key: password } } }]
 `
+
+test("nodes are lost and return as recorded, containers crash and become unready as theirs did", async () => {
+  // given a node that is lost and returns, one whose way is cut, a container that crashes, and one that is not ready
+  let isWell = true
+  await using cluster = await startCluster({
+    nodes: 3,
+    images: { "web:1": {}, "flaky:1": { http: () => new Response("", { status: isWell ? 200 : 503 }) } },
+  })
+  await cluster.apply([WEB, FLAKY])
+  await cluster.advance("5m")
+  const lost = await cluster.faults.nodeLost("node-0")
+  await cluster.advance("8m")
+  await lost.end()
+  await cluster.advance("2m")
+  const cut = await cluster.faults.nodePartitioned("node-1")
+  await cluster.advance("3m")
+  await cut.end()
+  await cluster.advance("1m")
+  const [pod] = await cluster.list(Pod, { labels: "app=web" })
+  cluster.container(pod!)!.exit(3)
+  isWell = false
+  await cluster.advance("30s")
+  isWell = true
+  await cluster.advance("2m")
+  const crashed = await cluster.get(Pod, pod!)
+  const file = await cluster.recording({ last: "19m" })
+  // when
+  await using replay = await startCluster({ replay: file })
+  const difference = await replay.replay.ended()
+  // then controllers do the same, and the containers of the replay have done what the recorded ones had
+  expect(String(difference)).toBe("undefined")
+  const unknown = replay
+    .history({ kind: "Node", author: NODE_CONTROLLER })
+    .filter((entry) =>
+      entry.diff().some(({ path, after }) => path === "status.conditions[Ready].status" && after === "Unknown"),
+    )
+  expect(unknown.map(({ object }) => object.metadata.name)).toEqual(["node-0", "node-1"])
+  const again = await replay.get(Pod, pod!)
+  const essence = ({ status }: Pod) =>
+    (status.containerStatuses ?? []).map(({ restartCount, ready }) => [restartCount, ready])
+  expect(essence(again)).toEqual(essence(crashed))
+  expect(again.status.containerStatuses?.[0]?.lastState.terminated?.exitCode).toBe(3)
+})
+
+const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller"
+
+const FLAKY = `
+  apiVersion: v1
+  kind: Service
+  metadata: { name: flaky, namespace: default }
+  spec: { selector: { app: flaky }, ports: [{ port: 80 }] }
+---
+  apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: flaky, namespace: default }
+  spec:
+    replicas: 2
+    selector: { matchLabels: { app: flaky } }
+    template:
+      metadata: { labels: { app: flaky } }
+      spec:
+        containers:
+          - { name: flaky, image: "flaky:1", ports: [{ containerPort: 80 }], readinessProbe: { httpGet: { path: /ready, port: 80 }, periodSeconds: 2 } }`

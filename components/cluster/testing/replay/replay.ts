@@ -12,6 +12,7 @@ import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { Comparison } from "./comparison.ts"
 import type { ReplayDifference } from "./difference.ts"
 import type { LoadedReplay } from "./loaded-replay.ts"
+import { NodePlayer, type NodeFaults } from "./node-player.ts"
 import { Player } from "./player.ts"
 import type { ReplayStore } from "./replay-store.ts"
 import type { RunningReplay } from "./running-replay.ts"
@@ -29,19 +30,22 @@ export class Replay implements RunningReplay {
   readonly #parts: ReplayParts
   readonly #comparison: Comparison
   readonly #player: Player
+  readonly #nodes: NodePlayer
   #unsubscribe: (() => void) | undefined
 
   constructor(loaded: LoadedReplay, parts: ReplayParts) {
     this.#loaded = loaded
     this.#parts = parts
     this.#comparison = new Comparison(loaded)
+    const failed = (err: unknown) => void parts.thrown.push(err instanceof Error ? err : new Error(String(err)))
+    this.#nodes = new NodePlayer(parts.clock, failed)
     this.#player = new Player({
       clock: parts.clock,
       storage: parts.storage,
       writes: loaded.writes,
       objects: loaded.objects,
       played: (revision) => this.#comparison.played(revision),
-      failed: (err) => parts.thrown.push(err instanceof Error ? err : new Error(String(err))),
+      failed,
     })
   }
 
@@ -60,13 +64,15 @@ export class Replay implements RunningReplay {
   }
 
   /** Begins to play, and to compare. */
-  start(): void {
+  start(nodes: NodeFaults): void {
     this.#unsubscribe = this.#parts.storage.subscribe((events) => this.#comparison.take(events))
     this.#player.start()
+    this.#nodes.start(this.#loaded, nodes)
   }
 
   stop(): void {
     this.#player.stop()
+    this.#nodes.stop()
     this.#unsubscribe?.()
   }
 

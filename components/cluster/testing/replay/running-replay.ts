@@ -4,6 +4,7 @@ import type { MemoryStorage, MemoryStorageOptions } from "../../../../pkg/storag
 import type { ImageBehaviour, ImageBehaviours } from "../../../kubelet/runtime/simulated/containers/behaviour.ts"
 import type { ClusterSnapshot } from "../snapshot.ts"
 import type { ReplayDifference } from "./difference.ts"
+import type { NodeFaults } from "./node-player.ts"
 
 /** What the parts of a cluster are made of that plays a recording. */
 export interface ReplayMaker {
@@ -34,7 +35,7 @@ export interface RunningReplay {
   /** In words, what is not in the replay. */
   readonly left: readonly string[]
   /** Begins to play, and to compare. */
-  start(): void
+  start(nodes: NodeFaults): void
   stop(): void
   /** Returns the first difference until a time. */
   difference(now: number): ReplayDifference | undefined

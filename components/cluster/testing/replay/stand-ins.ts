@@ -4,7 +4,7 @@
  */
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
-import type { RecordedObject } from "../../../../pkg/replay/format.ts"
+import type { RecordedObject, Recording } from "../../../../pkg/replay/format.ts"
 import { keyOf } from "./keys.ts"
 
 /** What is recorded, and what stands in for the rest. */
@@ -14,9 +14,10 @@ export interface Completed {
   readonly left: readonly string[]
 }
 
-/** Adds what pods name, of kinds of which nothing was recorded. `later` are pods that come after the beginning. */
-export function withStandIns(objects: readonly RecordedObject[], pods: readonly Pod[]): Completed {
-  const known = new Set(objects.map(({ resource }) => resource))
+/** Adds what pods name, of kinds that were not recorded. `pods` are also those that come after the beginning. */
+export function withStandIns({ objects, end }: Recording, pods: readonly Pod[]): Completed {
+  // All that is made up is of the core group.
+  const known = new Set(end.resources.map((name) => (name.startsWith("/") ? name.slice(1) : "")))
   const made = new Map<string, RecordedObject>()
   const add = (resource: string, object: KubeObject) => {
     if (!known.has(resource)) made.set(keyOf(resource, object), { type: "object", resource, object })

@@ -3,6 +3,7 @@ import { formatMicroTime } from "../../../apimachinery/scalars/time.ts"
 import type { Clock } from "../../../clock/clock.ts"
 import type { Random } from "../../../clock/random.ts"
 import { RecordingWriter, type Sink } from "../../../replay/recording-writer.ts"
+import type { LogEntry } from "../../../history/entry.ts"
 import { isResourceExpired, StatusError } from "../../errors/status-error.ts"
 import type { Factory } from "../../factory/factory.ts"
 import type { Unstructured } from "../../rest/json.ts"
@@ -36,6 +37,7 @@ export interface RecordedSummary {
  * of k3ts tells only the latter.
  */
 export async function record(factory: Factory, sink: Sink, options: RecordOptions): Promise<RecordedSummary> {
+  factory.warnings.mute()
   const client = await factory.client()
   const { clock } = factory.environment
   const { gitVersion = "" } = (await client.object({ method: "GET", path: "/version" })) as { gitVersion?: string }
@@ -180,7 +182,12 @@ async function beginningOf(
   try {
     for (const kind of kinds) {
       const outcome = await listKind(client, kind, { prefix, namespace }, ignored)
-      if ("revision" in outcome) return { time, prefix: `/k3ts/at/${outcome.revision}` }
+      if (!("revision" in outcome)) continue
+      const pinned = `/k3ts/at/${outcome.revision}`
+      if (Number(outcome.revision) > 0) return { time, prefix: pinned }
+      // The cluster began in the span.
+      const first = await firstWrite(client, kinds)
+      return { time: first === undefined ? time : Date.parse(first.time), prefix: pinned }
     }
   } catch (err) {
     const [, begins = "", revision = ""] = BEGINS.exec(isResourceExpired(err) ? err.message : "") ?? []
@@ -188,6 +195,14 @@ async function beginningOf(
     return { time: Date.parse(begins), prefix: `/k3ts/at/${revision}` }
   }
   throw new Error("this server keeps no history that you may read")
+}
+
+/** How many revisions may have been of Leases alone, which leave none behind. */
+const FIRST_REVISIONS = 100
+
+async function firstWrite(client: RestClient, kinds: readonly RecordedKind[]): Promise<LogEntry | undefined> {
+  for await (const entry of pastWrites(client, { kinds, namespaces: [], after: 0, upTo: FIRST_REVISIONS })) return entry
+  return undefined
 }
 
 const ignored = () => Promise.resolve()
