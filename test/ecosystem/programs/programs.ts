@@ -5,6 +5,7 @@ import { gatekeeper } from "./gatekeeper.ts"
 import { helm3, helm4 } from "./helm.ts"
 import { kustomize } from "./kustomize.ts"
 import { kwok } from "./kwok.ts"
+import { localPath } from "./local-path.ts"
 import { mariadb } from "./mariadb.ts"
 import { nats } from "./nats.ts"
 import { nodeExporter } from "./node-exporter.ts"
@@ -32,4 +33,5 @@ export const PROGRAMS: readonly Program[] = [
   gatekeeper,
   kwok,
   sealedSecrets,
+  localPath,
 ]
