@@ -8,7 +8,6 @@ import { UpgradeRefused } from "../../streaming/dial.ts"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { exitCodeOf } from "../../streaming/status.ts"
 import { ExitError } from "../errors/errors.ts"
-import { StatusError, type Status } from "../errors/status-error.ts"
 import type { Factory } from "../factory/factory.ts"
 import type { InputStream, OutputStream } from "../environment/environment.ts"
 import type { Output } from "../printers/output.ts"
@@ -71,18 +70,21 @@ export async function overWebSocketFirst<T>(
 const flat = (headers: Readonly<Record<string, string | readonly string[]>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]))
 
-/** Says of a refused upgrade what the server says. Source: client-go transport/spdy, httpstream/spdy/roundtripper.go. */
+/** Says of a refused upgrade what the server says. Source: k8s.io/streaming pkg/httpstream/spdy/roundtripper.go. */
 export function upgradeError(err: unknown): unknown {
   if (!(err instanceof UpgradeRefused)) return err
+  return new Error(`unable to upgrade connection: ${messageIn(err.body) || "empty server response"}`, { cause: err })
+}
+
+/** The message of a Status, or of another object that has one; otherwise the text itself. */
+function messageIn(body: string): string {
   try {
-    const status = parseJson(err.body) as Status
-    if (status.kind === "Status") return new StatusError({ code: err.status, ...status })
+    const { message, error } = parseJson(body) as { readonly message?: unknown; readonly error?: unknown }
+    for (const text of [message, error]) if (typeof text === "string" && text.trim() !== "") return text.trim()
   } catch {
     // The answer is a text, such as that of a proxy.
   }
-  return new Error(`unable to upgrade connection: ${err.body === "" ? "Unknown error" : err.body.trim()}`, {
-    cause: err,
-  })
+  return body.trim()
 }
 
 /**

@@ -1,6 +1,7 @@
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { isBadRequest, isNotFound, isResourceExpired } from "../errors/status-error.ts"
-import { goJson, groupVersionText, type Unstructured } from "../rest/json.ts"
+import { goJson, groupVersionText, isList, type Unstructured } from "../rest/json.ts"
+import { listItems } from "./list-items.ts"
 import { checkName, pathSegment, type RestClient } from "../rest/rest-client.ts"
 import type { RestRequest } from "../rest/rest-request.ts"
 import { gvrText, type RestMapping } from "../rest/rest-mapper.ts"
@@ -65,9 +66,11 @@ export class Helper {
     return this.#object({ method: "GET", path: this.path(namespace, name, subresource) })
   }
 
+  /** Lists objects, each with its kind, which servers may leave out. */
   async list(namespace: string, options: ListOptions = {}): Promise<Unstructured> {
     try {
-      return await this.#object({ method: "GET", path: this.path(namespace), query: listQuery(options) })
+      const list = await this.#object({ method: "GET", path: this.path(namespace), query: listQuery(options) })
+      return isList(list) ? { ...list, items: listItems(list) } : list
     } catch (err) {
       throw this.#explained(err, options)
     }

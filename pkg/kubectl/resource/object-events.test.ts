@@ -78,3 +78,15 @@ test("an old server is asked for a list before the watch", async () => {
   expect(told).toEqual(["SYNCED 8", "ADDED 8", "MODIFIED 10"])
   expect(asked[1]).toMatchObject({ resourceVersion: "9" })
 })
+
+test("a server whose store cannot tell how far a watch is is asked for a list too", async () => {
+  // given the answer of a kube-apiserver 1.36 over an etcd before 3.4.31
+  const message =
+    "a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"
+  const refusal: WatchEvent = { type: "ERROR", object: { kind: "Status", message, reason: "InternalError", code: 500 } }
+  const { told, asked } = await follow([[refusal], [event("MODIFIED", "10")]], { items: [pod("8")] })
+
+  // then the list says what there is, and the watch begins after it
+  expect(told).toEqual(["SYNCED 8", "ADDED 8", "MODIFIED 10"])
+  expect(asked[1]).toMatchObject({ resourceVersion: "9" })
+})

@@ -43,9 +43,9 @@ export async function* objectEvents(
   let isSynced = false
   const watching: Watching = { info, environment, signal, asksForInitialEvents: true }
   for (;;) {
+    let isInitial = true
     try {
       let initial: Unstructured | undefined
-      let isInitial = true
       for await (const event of changesOf(watching)) {
         if (isInitial && event.type !== "BOOKMARK") initial = event.object
         else if (isInitial) {
@@ -64,8 +64,11 @@ export async function* objectEvents(
       }
     } catch (err) {
       if (signal.aborted) throw signal.reason
-      // A server before 1.32 sends no initial events.
-      if (err instanceof StatusError && err.code === 422) watching.asksForInitialEvents = false
+      // A server before 1.32 sends no initial events (422), nor does one over an etcd before 3.4.31 (500).
+      if (err instanceof StatusError && isInitial && watching.asksForInitialEvents) {
+        watching.asksForInitialEvents = false
+        continue
+      }
     }
     await sleep(environment.clock, AGAIN_MS, signal)
     signal.throwIfAborted()
