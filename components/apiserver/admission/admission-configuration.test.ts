@@ -105,6 +105,11 @@ describe("the configuration of a plugin is refused", () => {
       `${SECURITY}exemptions: {usernames: [""]}`,
       'exemptions.usernames[0]: Invalid value: "": username must not be empty',
     ],
+    [
+      "PodTolerationRestriction",
+      `${TOLERATIONS}default: [{key: a, operator: X}]`,
+      'default[0].operator: Unsupported value: "X": supported values: "Equal", "Exists"',
+    ],
     ["PodTolerationRestriction", `${TOLERATIONS}default: [{value: v}]`, "default[0].operator: Invalid value: "],
     [
       "PodTolerationRestriction",

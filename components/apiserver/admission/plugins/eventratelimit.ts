@@ -20,16 +20,16 @@ const Configuration = message("eventratelimit.Configuration", "Limits of Events.
 })
 export interface EventLimits extends ObjectOf<typeof Configuration> {}
 
-const TYPES = ["Namespace", "Server", "SourceAndObject", "User"] as const
+const TYPES = ["Server", "Namespace", "User", "SourceAndObject"] as const
 
 /** Source: plugin/pkg/admission/eventratelimit/apis/eventratelimit. */
 export const EVENT_RATE_LIMIT: ConfigurationKind<typeof Configuration> = {
   apiVersions: ["eventratelimit.admission.k8s.io/v1alpha1"],
   kind: "Configuration",
   schema: Configuration,
-  validate: ({ limits = [] }) => [
-    ...(limits.length === 0 ? [invalidValue("limits", "null", "must not be empty")] : []),
-    ...limits.flatMap(({ type = "", qps = 0, burst = 0, cacheSize = 0 }, i): Cause[] => [
+  validate: ({ limits }) => [
+    ...((limits ?? []).length === 0 ? [invalidValue("limits", limits ?? null, "must not be empty")] : []),
+    ...(limits ?? []).flatMap(({ type = "", qps = 0, burst = 0, cacheSize = 0 }, i): Cause[] => [
       ...((TYPES as readonly string[]).includes(type) ? [] : [notSupported(`limits[${i}].type`, type, TYPES)]),
       ...(burst > 0 ? [] : [invalidValue(`limits[${i}].burst`, burst, "must be positive")]),
       ...(qps > 0 ? [] : [invalidValue(`limits[${i}].qps`, qps, "must be positive")]),

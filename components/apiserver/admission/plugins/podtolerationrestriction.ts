@@ -6,7 +6,7 @@ import { Toleration } from "../../../../pkg/api/core/v1/pod/scheduling/toleratio
 import { f, message, type ObjectOf } from "../../../../pkg/apimachinery/fields.ts"
 import { ApiError, notFound, type Cause } from "../../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
-import { invalidValue, required } from "../../../../pkg/apimachinery/validation/field-errors.ts"
+import { invalidValue, notSupported } from "../../../../pkg/apimachinery/validation/field-errors.ts"
 import { isQualifiedName, oneProblem } from "../../../../pkg/apimachinery/validation/names.ts"
 import type { ConfigurationKind } from "../../../../pkg/config-file/config-file.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
@@ -30,6 +30,8 @@ export const POD_TOLERATION_RESTRICTION: ConfigurationKind<typeof Configuration>
     ),
 }
 
+const OPERATORS = ["Equal", "Exists"] as const
+
 function faultsOf(toleration: Toleration, at: string): Cause[] {
   const { key = "", value = "", tolerationSeconds } = toleration
   const [operator, effect]: readonly string[] = [toleration.operator ?? "", toleration.effect ?? ""]
@@ -51,7 +53,7 @@ function faultsOf(toleration: Toleration, at: string): Cause[] {
     ...(operator === "Exists" && value !== ""
       ? [invalidValue(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'")]
       : []),
-    ...(["", "Equal", "Exists"].includes(operator!) ? [] : [required(`${at}.operator`, "must be Equal or Exists")]),
+    ...(["", ...OPERATORS].includes(operator!) ? [] : [notSupported(`${at}.operator`, operator!, OPERATORS)]),
   ]
 }
 
