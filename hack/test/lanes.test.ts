@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { runInLanes } from "./lanes.ts"
+import { lanesFor, runInLanes } from "./lanes.ts"
 import type { Part } from "./part.ts"
 
 const part = (name: string, beside: Part["beside"] = "all") => ({ name, beside })
@@ -60,4 +60,11 @@ test("a part that must run alone starts when all others have ended", async () =>
   expect(began).toEqual(["n", "a", "k"])
   await end("k")
   await done
+})
+
+test.each([
+  { processors: 1, lanes: 1 },
+  { processors: 2, lanes: 3 },
+])("on $processors processors $lanes parts run at a time", ({ processors, lanes }) => {
+  expect(lanesFor(processors)).toBe(lanes)
 })

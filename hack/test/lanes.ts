@@ -1,6 +1,12 @@
 import type { Part } from "./part.ts"
 
 /**
+ * Returns how many parts run at a time on so many processors: one more, since a part uses three quarters of one, and
+ * waits for containers, timeouts and the disk for the rest. On one processor parts are shown as they run, one by one.
+ */
+export const lanesFor = (processors: number): number => (processors > 1 ? processors + 1 : 1)
+
+/**
  * Runs parts side by side, at most `lanes` at a time, in their order. With several lanes one of them runs the parts that
  * need the machine as a node, one after another, as long as there are any; parts that must have the machine for
  * themselves come last.

@@ -1,13 +1,13 @@
 /**
  * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments all, and then only failures are told one
  * by one; with paths those below them. `--slowest` lists the files that took longest. `--lanes=N` says how many parts
- * run at a time, by default as many as there are processors; `--patience=N` multiplies the time limits. The last line
+ * run at a time, by default one more than there are processors; `--patience=N` multiplies the time limits. The last line
  * is always `N passed, N failed`, with `, N skipped` where some were.
  */
 import { spawnSync } from "node:child_process"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
-import { runInLanes } from "./lanes.ts"
+import { lanesFor, runInLanes } from "./lanes.ts"
 import type { Part } from "./part.ts"
 import { everyPart, filesOf, leftOutOf, partsOf } from "./parts.ts"
 import { endParts, runPart } from "./run-part.ts"
@@ -18,7 +18,7 @@ const SLOWEST = 30
 const options = process.argv.slice(2).filter((word) => word.startsWith("--"))
 const paths = process.argv.slice(2).filter((word) => !word.startsWith("--"))
 const valueOf = (name: string) => options.find((option) => option.startsWith(`${name}=`))?.slice(name.length + 1)
-const lanes = Math.max(1, Number(valueOf("--lanes") ?? availableParallelism()))
+const lanes = Math.max(1, Number(valueOf("--lanes") ?? lanesFor(availableParallelism())))
 const patience = Number(valueOf("--patience") ?? 1)
 
 let passed = 0

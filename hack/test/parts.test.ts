@@ -34,6 +34,7 @@ test.each([
   { path: "test/start.test.ts", names: ["test/start.test.ts"], beside: "all", needsBuild: false },
   { path: "components/containerd", names: ["components/containerd"], beside: "no other node", needsBuild: false },
   { path: "test/e2e/streams", names: ["test/e2e/streams"], beside: "no other node", needsBuild: true },
+  { path: "test/e2e/servers", names: ["test/e2e/servers"], beside: "all", needsBuild: true },
   {
     path: "test/e2e/node/killall.test.ts",
     names: ["test/e2e/node/killall.test.ts"],

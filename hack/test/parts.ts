@@ -10,6 +10,8 @@ const PARTED = ["components", "test/e2e"]
 const LONGEST = ["test/deno", "test/hunt", "test/conformance"]
 /** Folders with tests that use this machine as a node, by `describeOnNode` or with a containerd on its network. */
 const NODE = ["test/e2e", "test/clients", "components/containerd"]
+/** Those below them that make all they need: machines of their own, and servers without a node. */
+const OWN_MACHINES = ["test/e2e/machines", "test/e2e/servers"]
 /** Compares processes, mounts, interfaces and rules of the machine before and after. */
 const ALONE = ["test/e2e/node/killall.test.ts"]
 
@@ -45,7 +47,7 @@ function partOf(name: string): Part {
     paths: [`./${name}`],
     ...(isWhole ? WHOLE : UNIT),
     needsRoot: isIn(["test/e2e"]),
-    beside: ALONE.includes(name) ? "nothing" : isIn(NODE) ? "no other node" : "all",
+    beside: ALONE.includes(name) ? "nothing" : isIn(NODE) && !isIn(OWN_MACHINES) ? "no other node" : "all",
   }
 }
 

@@ -6,7 +6,7 @@ import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import { startTarget, type FuzzTarget } from "./target.ts"
 
 const seed = Number(process.env["K3TS_SEED"] ?? 1)
-const ROUNDS = Number(process.env["K3TS_FUZZ_KIND_ROUNDS"] ?? 12)
+const ROUNDS = Number(process.env["K3TS_FUZZ_KIND_ROUNDS"] ?? 6)
 
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random.next() * items.length)]!
 const chance = (random: Random, share: number): boolean => random.next() < share

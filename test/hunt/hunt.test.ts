@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
 /** `npm run test:long` runs 1,000, `npm run hunt -- --seeds 5000` as many as one likes. */
-const SEEDS = Number(process.env["K3TS_HUNT_SEEDS"] ?? 40)
+const SEEDS = Number(process.env["K3TS_HUNT_SEEDS"] ?? 24)
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url))
 /** Seeds that run twice, as `npm run hunt -- --both-ways --seeds 300` does by hand. */

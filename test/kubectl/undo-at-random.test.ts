@@ -1,6 +1,6 @@
 /**
- * Random writes of one user, undone, against the state before. `K3TS_UNDO_SEEDS=500` tries more of them, from
- * `K3TS_UNDO_FIRST` on.
+ * Random writes of one user, undone, against the state before. `npm run test:long` tries 500 of them; K3TS_UNDO_SEEDS
+ * says how many, from K3TS_UNDO_FIRST on.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import {
@@ -15,7 +15,7 @@ import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import { seededRandom } from "../../pkg/clock/random.ts"
 import { managersOf, withoutSystemFields } from "../../pkg/history/undo/system-fields.ts"
 
-const SEEDS = Number(process.env["K3TS_UNDO_SEEDS"] ?? "20")
+const SEEDS = Number(process.env["K3TS_UNDO_SEEDS"] ?? "8")
 const FIRST = Number(process.env["K3TS_UNDO_FIRST"] ?? "0")
 /** How many seeds share a cluster: each leaves a namespace whose controllers go on. */
 const SEEDS_OF_CLUSTER = 20
