@@ -1,8 +1,8 @@
 /**
  * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments all, and then only failures are told one
  * by one; with paths those below them. `--slowest` lists the files that took longest. `--lanes=N` says how many parts
- * run at a time, by default one more than there are processors; `--patience=N` multiplies the time limits. The last line
- * is always `N passed, N failed`, with `, N skipped` where some were.
+ * run at a time, by default one more than there are processors; `--patience=N` multiplies the time limits. The last
+ * line is always `N passed, N failed`, with `, N skipped` where some were.
  */
 import { spawnSync } from "node:child_process"
 import { availableParallelism } from "node:os"

@@ -1,8 +1,7 @@
 import type { Duplex } from "node:stream"
 import { ApiError, badRequest } from "../apimachinery/errors.ts"
 import type { Pod } from "../api/core/v1/pod/pod.ts"
-import { acceptPortForward } from "../streaming/port-forward.ts"
-import { acceptRemoteCommand, type CommandStreams } from "../streaming/remote-command.ts"
+import type { CommandStreams } from "../streaming/remote-command.ts"
 import type { UpgradeRequest } from "../streaming/upgrade.ts"
 import type { NodeConnector } from "./node-connector.ts"
 
@@ -49,7 +48,8 @@ function decoded(segment: string): string {
 /**
  * Serves exec, attach and port forwarding as a kubelet does on its own paths. The query parameters have other names
  * than those of the pods' subresources. `pod` is undefined when the node has no such pod. Source:
- * pkg/kubelet/server/server.go getExec, getAttach, getPortForward.
+ * pkg/kubelet/server/server.go getExec, getAttach, getPortForward. What speaks SPDY and WebSockets is loaded with the
+ * first stream.
  * @throws ApiError while an HTTP answer can still be sent
  */
 export async function serveKubeletStream(
@@ -72,6 +72,7 @@ export async function serveKubeletStream(
   if (kind === "portForward") {
     if (isOther) throw new ApiError("NotFound", "pod not found")
     const { req, socket, head, upgraded } = wanted(upgrade)
+    const { acceptPortForward } = await import("../streaming/port-forward.ts")
     return connector.portForward(target, () => {
       upgraded()
       return acceptPortForward(req, socket, head, "port")
@@ -82,6 +83,7 @@ export async function serveKubeletStream(
   if (isOther || !containers.some(({ name }) => name === container))
     throw new ApiError("InternalError", `container not found (${JSON.stringify(container)})`)
   const { req, socket, head, upgraded } = wanted(upgrade)
+  const { acceptRemoteCommand } = await import("../streaming/remote-command.ts")
   const accept = () => {
     upgraded()
     return acceptRemoteCommand(req, socket, head, streams)

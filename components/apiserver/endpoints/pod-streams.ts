@@ -3,22 +3,17 @@ import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors
 import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
 import { passOn } from "../../../pkg/runtime/http/pass-on.ts"
 import { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
-import { acceptPortForward } from "../../../pkg/streaming/port-forward.ts"
-import {
-  acceptRemoteCommand,
-  type CommandStreams,
-  type RemoteCommandSession,
-} from "../../../pkg/streaming/remote-command.ts"
+import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
 import { isWebSocket } from "../../../pkg/streaming/upgrade.ts"
 import type { Exchange } from "../call/exchange.ts"
 import type { Query } from "../call/query.ts"
 import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
 import type { ConnectionEntry } from "./connect.ts"
-import { sendLogOverWebSocket } from "./log-socket.ts"
 
 /**
- * Serves `pods/log`, `exec`, `attach` and `portforward`: checks the request and passes it to the node of the pod.
+ * Serves `pods/log`, `exec`, `attach` and `portforward`: checks the request and passes it to the node of the pod. What
+ * speaks SPDY and WebSockets is loaded with the first stream.
  * Source: pkg/registry/core/pod/strategy.go (LogLocation, ExecLocation …) and pkg/registry/core/pod/rest (also
  * AuthorizePodWebsocketUpgradeCreatePermission).
  */
@@ -61,6 +56,7 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
       const connector = nodeOf(pod)
       const streams = streamsOf(query)
       const upgrade = upgradeOf(exchange)
+      const { acceptRemoteCommand } = await import("../../../pkg/streaming/remote-command.ts")
       await run(connector, targetOf(pod), container, query, streams, () =>
         accepted(exchange, upgrade, (req, socket, head) => acceptRemoteCommand(req, socket, head, streams)),
       )
@@ -77,9 +73,9 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
         const isUnassigned = (pod.spec.nodeName ?? "") === ""
         const log = isUnassigned ? noLog() : await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange))
         const { req, upgrade } = exchange
-        await (upgrade !== undefined && isWebSocket(req)
-          ? sendLogOverWebSocket(exchange, upgrade, log)
-          : sendLog(exchange, log))
+        if (upgrade === undefined || !isWebSocket(req)) return sendLog(exchange, log)
+        const { sendLogOverWebSocket } = await import("./log-socket.ts")
+        await sendLogOverWebSocket(exchange, upgrade, log)
       },
     },
     "pods/exec": command(
@@ -101,6 +97,7 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
         const pod = podOf(info)
         const connector = nodeOf(pod)
         const upgrade = upgradeOf(exchange)
+        const { acceptPortForward } = await import("../../../pkg/streaming/port-forward.ts")
         await connector.portForward(targetOf(pod), () =>
           accepted(exchange, upgrade, (req, socket, head) => acceptPortForward(req, socket, head)),
         )

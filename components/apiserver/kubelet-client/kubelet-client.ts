@@ -4,14 +4,10 @@
  */
 import { request, type IncomingMessage } from "node:http"
 import { Readable, type Duplex } from "node:stream"
-import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError } from "../../../pkg/apimachinery/errors.ts"
 import type { LogOptions, NodeConnector, PodTarget } from "../../../pkg/component/node-connector.ts"
-import { UpgradeRefused } from "../../../pkg/streaming/dial.ts"
-import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.ts"
-import { connectPortForward } from "../../../pkg/streaming/port-forward-client.ts"
-import { connectRemoteCommand } from "../../../pkg/streaming/remote-command-client.ts"
 import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
-import { dialFailure } from "../proxy/dial-failure.ts"
+import { MOST_ERROR_BYTES, reasonOf, refused } from "./kubelet-failures.ts"
 
 export interface KubeletClientOptions {
   /** The kubelet's host and port, as they stand in URLs of error messages. */
@@ -20,8 +16,8 @@ export interface KubeletClientOptions {
   readonly connect: () => Promise<Duplex>
 }
 
-/** The longest error that is passed on, in bytes. Source: pkg/registry/core/pod/rest/log.go MaxTailLines … */
-const MOST_ERROR_BYTES = 64 * 1024
+/** Loaded with the first stream: what speaks SPDY and WebSockets is much code. */
+const loadStreams = () => import("./kubelet-streams.ts")
 
 /** Returns the connector of a kubelet on another machine. */
 export function kubeletClient({ address, connect }: KubeletClientOptions): NodeConnector {
@@ -40,10 +36,8 @@ export function kubeletClient({ address, connect }: KubeletClientOptions): NodeC
     const query = streamsQuery(streams)
     for (const word of argv) query.append("command", word)
     const url = urlOf(pathOf(kind, namespace, name, uid, container), query)
-    const client = await orDialError(connectRemoteCommand({ url, connect, streams }), address)
-    const session = await accept()
-    if (session === undefined) return client.close()
-    await joinRemoteCommand(session, client)
+    const { passCommand } = await loadStreams()
+    await passCommand({ url, connect, address }, streams, accept)
   }
 
   return {
@@ -59,10 +53,8 @@ export function kubeletClient({ address, connect }: KubeletClientOptions): NodeC
     attach: (pod, options, accept) => command("attach", pod, options, accept),
     async portForward({ namespace, name, uid }, accept) {
       const url = urlOf(pathOf("portForward", namespace, name, uid), new URLSearchParams())
-      const client = await orDialError(connectPortForward({ url, connect }), address)
-      const session = await accept()
-      if (session === undefined) return client.close()
-      await joinPortForward(session, client)
+      const { passPorts } = await loadStreams()
+      await passPorts({ url, connect, address }, accept)
     },
     async proxy({ url, method, signal }) {
       const { pathname, search } = new URL(url)
@@ -151,26 +143,4 @@ async function refusalOf(answer: IncomingMessage): Promise<ApiError> {
     if (text.length > MOST_ERROR_BYTES) break
   }
   return refused(code, text)
-}
-
-function refused(code: number, text: string): ApiError {
-  const message = text.slice(0, MOST_ERROR_BYTES).replace(/\n$/, "")
-  if (code === 400) return badRequest(message)
-  if (code === 404) return new ApiError("NotFound", message)
-  return new ApiError("InternalError", message, undefined, code < 400 || code === 500 ? {} : { code })
-}
-
-/** What keeps a stream from starting, in the words of upstream's proxy. */
-async function orDialError<T>(call: Promise<T>, address: string): Promise<T> {
-  try {
-    return await call
-  } catch (err) {
-    if (err instanceof UpgradeRefused) throw refused(err.status, err.body)
-    throw new ApiError("InternalError", `error dialing backend: ${reasonOf(err, address)}`, undefined, { cause: err })
-  }
-}
-
-function reasonOf(err: unknown, address: string): string {
-  const { code, message } = err as NodeJS.ErrnoException
-  return dialFailure(code, address) ?? message
 }
