@@ -99,6 +99,29 @@ describe("in a copy", () => {
     expect(ready).toEqual([false, false])
   })
 
+  test("a container runs on whose command would end in a simulation, and its probe by a command succeeds", async () => {
+    // given a container that runs a program which nobody knows
+    const container = {
+      image: "busybox:1",
+      command: ["sh", "-c", "sleep 20; httpd -f"],
+      readinessProbe: { exec: { command: ["cat", "/tmp/ready"] } },
+    }
+    await using cluster = await startCluster({ nodes: 1, images: { busybox: { ignoresCommand: true, startMs: 3000 } } })
+    await cluster.apply([deployment("web", 2, container)])
+    await cluster.advance("5m")
+    // when there is one more in a copy
+    await using copy = await forkOf(cluster)
+    await copy.kubectl("scale deployment web --replicas 3")
+    await copy.advance("10m")
+    // then
+    const states = (await copy.list(Pod)).map(({ status }) => status.containerStatuses![0]!)
+    expect(states.map(({ ready, restartCount }) => [ready, restartCount])).toEqual([
+      [true, 0],
+      [true, 0],
+      [true, 0],
+    ])
+  })
+
   test("a node that is not heard of is not heard of", async () => {
     // given
     await using cluster = await startCluster({ nodes: 2 })

@@ -29,8 +29,10 @@ export function runningNodes({ nodes, pods, images, now }: GoingOnRequest): Runn
       const node = byName.get(name)
       return node === undefined ? undefined : runningNode(node, podsOf.get(name) ?? [])
     },
-    behaviourOf({ container, isReady, startedAt }: RunOfContainer) {
-      const behaviour = behaviours.of(container.image ?? "")
+    behaviourOf({ container, isReady, isLasting, startedAt }: RunOfContainer) {
+      const known = behaviours.of(container.image ?? "")
+      // What runs goes on, unless the image is known to end.
+      const behaviour = isLasting && known.runsMs === undefined ? { ...known, ignoresCommand: true } : known
       // What is ready listens, whatever others have needed for it.
       if (isReady) return { ...behaviour, listensAfterMs: 0 }
       const probe = "readinessProbe" in container ? container.readinessProbe : undefined

@@ -9,6 +9,8 @@ interface Seen {
   readonly readyMs?: number | undefined
   /** Milliseconds from the moment when its pod got a node until it started. */
   readonly startMs?: number | undefined
+  /** Whether it runs on, as what is always started again does. */
+  readonly runs?: boolean
   /** How it ended by itself. */
   readonly ended?: { readonly runsMs: number; readonly exitCode: number } | undefined
   /** Why its image could not be pulled. */
@@ -37,9 +39,9 @@ export function learntImages(pods: readonly Pod[], now: number): Readonly<Record
   const learnt: Record<string, ImageBehaviour> = {}
   for (const [image, all] of seen) {
     const behaviour = behaviourOf(all)
-    const { startMs, listensAfterMs } = behaviour
+    const { startMs, listensAfterMs, ignoresCommand } = behaviour
     const isUsual = !all.some(({ unready }) => unready !== undefined)
-    if (isUsual && (startMs !== undefined || listensAfterMs !== undefined)) learnt[withoutTag(image)] ??= behaviour
+    if (isUsual && (startMs ?? listensAfterMs ?? ignoresCommand) !== undefined) learnt[withoutTag(image)] ??= behaviour
     if (Object.keys(behaviour).length > 0) learnt[image] = behaviour
   }
   return learnt
@@ -64,11 +66,12 @@ function seenOf({ spec, status }: Pod, container: Pod["spec"]["containers"][numb
   if (typeof since === "string" && !state.ready && probe !== undefined)
     return { unready: { probe, ms: now - Date.parse(since) } }
   const ready = status.conditions?.find(({ type }) => type === "ContainersReady")
-  if (running === undefined || ready?.status !== "True") return {}
-  if ((state.restartCount ?? 0) > 0) return {}
+  if (running === undefined) return {}
+  if (ready?.status !== "True" || (state.restartCount ?? 0) > 0) return { runs: spec.restartPolicy === "Always" }
   const scheduled = status.conditions?.find(({ type }) => type === "PodScheduled")
   const isFirst = (spec.initContainers ?? []).length === 0
   return {
+    runs: spec.restartPolicy === "Always",
     startMs: isFirst ? between(scheduled?.lastTransitionTime, running.startedAt) : undefined,
     readyMs: container.readinessProbe === undefined ? undefined : between(running.startedAt, ready.lastTransitionTime),
   }
@@ -87,8 +90,13 @@ function behaviourOf(seen: readonly Seen[]): ImageBehaviour {
   if (most(ended)) return ended[Math.floor(ended.length / 2)]!
   const [startMs, listensAfterMs] = [medianOf(seen, "startMs"), medianOf(seen, "readyMs")]
   const unready = seen.flatMap(({ unready: one }) => (one && staysUnready(one.ms, { listensAfterMs }) ? one.probe : []))
-  if (most(unready)) return failing(unready[0]!)
-  return { ...(startMs === 0 ? {} : { startMs }), ...(listensAfterMs === 0 ? {} : { listensAfterMs }) }
+  if (most(unready)) return { ignoresCommand: true, ...failing(unready[0]!) }
+  const ignoresCommand = most(seen.filter(({ runs }) => runs === true))
+  return {
+    ...(ignoresCommand ? { ignoresCommand } : {}),
+    ...(startMs === 0 ? {} : { startMs }),
+    ...(listensAfterMs === 0 ? {} : { listensAfterMs }),
+  }
 }
 
 /** The time that half of the containers stayed below; 0 where it is not known. */

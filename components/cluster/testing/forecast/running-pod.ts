@@ -43,6 +43,7 @@ function runOf(pod: Pod, status: ContainerStatus): RunOfContainer | undefined {
     imageId: status.imageID,
     container,
     isReady: status.ready,
+    isLasting: pod.spec.restartPolicy === "Always" && found.type !== "init",
     startedAt: Date.parse(startedAt),
     end:
       end === undefined

@@ -67,6 +67,7 @@ const IMAGE: Names<ImageBehaviour> = {
   memoryBytes: true,
   cpu: true,
   onStop: true,
+  ignoresCommand: true,
   listensAfterMs: true,
   http: true,
   grpc: true,

@@ -19,6 +19,11 @@ export interface ImageBehaviour {
   readonly runsMs?: number
   /** 0 by default. */
   readonly exitCode?: number
+  /**
+   * The container runs until it is stopped, whatever its command is, and probes and hooks by commands succeed. By
+   * default a few commands of a shell are understood, and an interpreter without one ends.
+   */
+  readonly ignoresCommand?: boolean
   /** Written to terminationMessagePath when the container exits by itself. */
   readonly terminationMessage?: string
   /** Lines that the container writes to stdout when it starts. */

@@ -329,6 +329,9 @@ export class SimulatedContainers implements RuntimeService {
     const container = this.#container(id, "ExecSync")
     await this.#work("ExecSync")
     if (!container.running) throw new CriError("Unknown", "ExecSync", `container ${id} is not running`)
+    const { exec, ignoresCommand } = container.behaviour
+    if (exec === undefined && ignoresCommand === true)
+      return { exitCode: 0, stdout: new Uint8Array(), stderr: new Uint8Array() }
     if (timeoutSeconds === 0) return container.exec(command)
     return withTimeout(this.#options.clock, container.exec(command), timeoutSeconds * 1000, LATE).catch(
       (err: unknown) => {

@@ -38,7 +38,9 @@ export const simulatedForesight = ({
       const own = container(containerId)
       const home = own === undefined ? undefined : sandbox(own.sandboxId)
       if (own?.running !== true || home?.ready !== true || faults.off || faults.slowness !== 1) return false
-      if (probe.exec !== undefined) return own.behaviour.exec === undefined && isConstant(probe.exec.command ?? [])
+      const { exec, ignoresCommand } = own.behaviour
+      if (probe.exec !== undefined)
+        return exec === undefined && (ignoresCommand === true || isConstant(probe.exec.command ?? []))
       if ((probe.httpGet ?? probe.tcpSocket)?.host || port === undefined) return false
       const listener = listenerAt(home, podIp, port)
       if (listener === undefined) return false

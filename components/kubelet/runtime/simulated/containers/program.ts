@@ -16,6 +16,7 @@ interface ProgramRequest extends Pick<ContainerHandle, "command" | "args"> {
  * ends at once for an interpreter or with an `exitCode`; otherwise undefined, and the container runs on.
  */
 export function programOf({ command, args, image, behaviour, config }: ProgramRequest): Program | undefined {
+  if (behaviour.ignoresCommand === true) return undefined
   const words = [...command, ...args]
   const commands = words.length === 0 ? undefined : understood(words)
   if (commands !== undefined)

@@ -19,6 +19,8 @@ export interface RunOfContainer {
   /** What the pod's spec wants of it. */
   readonly container: Container | EphemeralContainer
   readonly isReady: boolean
+  /** Whether it is always started again, so that it is not meant to end. */
+  readonly isLasting: boolean
   readonly config: ContainerConfig
   readonly startedAt: number
   /** How it ended, if it has. */
