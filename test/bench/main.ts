@@ -11,6 +11,7 @@ import { dns } from "./network/dns.ts"
 import { forecast } from "./testing/forecast.ts"
 import { frontDoor } from "./api/front-door.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
+import { history } from "./store/history.ts"
 import { ingress } from "./network/ingress.ts"
 import { networkPolicy } from "./network/network-policy.ts"
 import { node } from "./node/node.ts"
@@ -47,6 +48,7 @@ const ALWAYS: readonly Benchmark[] = [
   dns,
   services,
   snapshot,
+  history,
   datastore,
   postgres,
 ]
