@@ -90,9 +90,9 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     "tls-sni-cert-key",
   ]),
   ...refused("TLS is served with the curves of the program's TLS library", ["tls-curve-preferences"]),
-  ...refused("the server has no such header or answer", [
+  ...holds(["0"], "the server has no such header or answer", ["goaway-chance"]),
+  ...holds([""], "the server has no such header or answer", [
     "cors-allowed-origins",
-    "goaway-chance",
     "strict-transport-security-directives",
   ]),
   ...idle("history is kept for --history-age, and Events for --event-ttl, in the store itself", [
@@ -142,10 +142,8 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
   ...idle("objects of a collection are deleted in one transaction after the other", ["delete-collection-workers"]),
   ...idle("a port is shared as the system does", ["permit-address-sharing", "permit-port-sharing"]),
   ...idle("HTTP/1.1 and HTTP/2 are served on one port", ["disable-http2-serving", "http2-max-streams-per-connection"]),
-  ...refused("see --read-header-timeout, --idle-timeout and --request-timeout", [
-    "max-connection-bytes-per-sec",
-    "min-request-timeout",
-  ]),
+  ...holds(["0"], "see --read-header-timeout, --idle-timeout and --request-timeout", ["max-connection-bytes-per-sec"]),
+  ...refused("see --read-header-timeout, --idle-timeout and --request-timeout", ["min-request-timeout"]),
   ...idle("a server is alive as soon as it answers", ["livez-grace-period"]),
   ...idle("requests that come while the server stops are answered, and told to go elsewhere", [
     "shutdown-send-retry-after",

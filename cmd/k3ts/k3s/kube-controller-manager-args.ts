@@ -28,7 +28,12 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
     ...["secondary-node-eviction-rate", "unhealthy-zone-threshold", "terminated-pod-gc-threshold"],
     ...["cluster-signing-duration", "horizontal-pod-autoscaler-sync-period"],
   ]),
-  ...renamed({ "node-cidr-mask-size": "node-cidr-mask-size-ipv4", "service-cluster-ip-range": "service-cidr" }),
+  ...renamed({
+    "node-cidr-mask-size": "node-cidr-mask-size-ipv4",
+    // The key that signs tokens of Secrets signs those of the API server too.
+    "service-account-private-key-file": "service-account-signing-key-file",
+    "service-cluster-ip-range": "service-cidr",
+  }),
   ...idle("the controllers are a part of k3ts and reach the API server by themselves", [
     ...CLIENT_FLAGS,
     "use-service-account-credentials",
@@ -71,7 +76,7 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
     "resource-quota-sync-period",
   ]),
   ...idle("controllers are stopped at once, before the store", ["controller-shutdown-timeout"]),
-  ...refused("which controllers run is not chosen one by one: see --disable", ["controllers"]),
+  ...holds(["*"], "which controllers run is not chosen one by one: see --disable", ["controllers"]),
   ...holds(["true"], "garbage is collected always", ["enable-garbage-collector"]),
   ...holds(["true"], "nodes get ranges of --cluster-cidr", ["allocate-node-cidrs"]),
   ...holds(["RangeAllocator"], "nodes get ranges of --cluster-cidr", ["cidr-allocator-type"]),
@@ -87,7 +92,6 @@ export const KUBE_CONTROLLER_MANAGER_FLAGS: UpstreamFlags = {
     "cluster-signing-legacy-unknown-cert-file",
     "cluster-signing-legacy-unknown-key-file",
     "root-ca-file",
-    "service-account-private-key-file",
   ]),
   ...refused("autoscalers have Kubernetes' defaults; `behavior` of each has its own windows and tolerance", [
     "horizontal-pod-autoscaler-cpu-initialization-period",

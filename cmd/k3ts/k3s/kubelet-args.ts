@@ -5,6 +5,7 @@
 import { LOG_FLAGS, PROFILE_FLAGS, VERSION_FLAGS } from "./component-args.ts"
 import { holds, idle, refused, renamed, type UpstreamFlags } from "./upstream-arg.ts"
 
+const NOT_ENFORCED = "what is reserved is kept from the scheduler, not enforced by a cgroup: bound pods by their limits"
 const ONE_PORT = "the kubelet listens on all addresses of the node, at --kubelet-port, with TLS"
 
 export const KUBELET_FLAGS: UpstreamFlags = {
@@ -27,8 +28,8 @@ export const KUBELET_FLAGS: UpstreamFlags = {
   }),
   ...idle("it is that of containerd, or of systemd where that runs", ["cgroup-driver", "cgroup-root"]),
   ...refused("there is no file of settings: give each as --kubelet-arg", ["config", "config-dir"]),
-  ...refused("what is reserved is kept from the scheduler, not enforced by a cgroup: bound pods by their limits", [
-    "enforce-node-allocatable",
+  ...holds(["none", ""], NOT_ENFORCED, ["enforce-node-allocatable"]),
+  ...refused(NOT_ENFORCED, [
     "experimental-allocatable-ignore-eviction",
     "kube-reserved-cgroup",
     "qos-reserved",

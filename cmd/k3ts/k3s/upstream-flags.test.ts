@@ -85,6 +85,14 @@ test("a flag that several programs have may be given to each", () => {
   expect(read(...programs.map((program) => `--${program}-arg=${gate}`))["feature-gates"].EnvFiles).toBe(true)
 })
 
+test("the key of token Secrets and that of the API server's tokens are one", () => {
+  const flags = read(
+    "--kube-apiserver-arg=service-account-signing-key-file=/etc/sa.key",
+    "--kube-controller-manager-arg=service-account-private-key-file=/etc/sa.key",
+  )
+  expect(flags["service-account-signing-key-file"]).toBe("/etc/sa.key")
+})
+
 describe("--runtime-config", () => {
   test.each([
     "api/ga=true",
