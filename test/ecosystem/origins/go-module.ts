@@ -35,7 +35,7 @@ export async function haveGoModule(origin: GoModule, cache: string): Promise<str
   const made = `${folder}.making`
   rmSync(made, { recursive: true, force: true })
   mkdirSync(made, { recursive: true })
-  // Two compilers at a time, and a linker that collects its garbage, stay within 4 GB.
+  // The memory of a small machine: two compilers at a time, and a linker that collects its garbage.
   await runIn(cache, ["go", "install", "-p", "2", "-ldflags=-s", `${packageOf(origin)}@${version}`], BUILD_SECONDS, {
     CGO_ENABLED: "0",
     GOBIN: made,
