@@ -64,6 +64,30 @@ test("a recording has what its user may read, and names the rest; its pods run a
   expect(await replay.list(Pod, { namespace: "shop", phase: "Running" })).toHaveLength(3)
 })
 
+test("who may list and not watch is told that what happens is missing", async () => {
+  // given a user with the right to list ConfigMaps, and no other
+  await using cluster = await startCluster()
+  await cluster.apply(LISTER)
+  // when what happens is watched
+  const file = await recordCluster(partsOf(cluster), ["--last=0", "--for=5s", "--as=lara"])
+  // then
+  const { end, objects } = await readRecording(file)
+  expect(objects.some(({ resource }) => resource === "configmaps")).toBe(true)
+  expect(end.left).toContain("configmaps: you may not watch them")
+})
+
+const LISTER = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: { name: lister }
+rules: [{ apiGroups: [""], resources: [configmaps], verbs: [list] }]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: lara }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lister }
+subjects: [{ apiGroup: rbac.authorization.k8s.io, kind: User, name: lara }]`
+
 test("who may list nothing gets an error, and no file", async () => {
   await using cluster = await startCluster()
   await expect(recordCluster(partsOf(cluster), ["--as=nobody"])).rejects.toThrow(

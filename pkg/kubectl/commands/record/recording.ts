@@ -44,22 +44,31 @@ export async function record(factory: Factory, sink: Sink, options: RecordOption
   const kinds = await kindsOf(factory, client)
   const writer = await writerOf(sink, kinds, options, factory.environment.random)
   const recording = { client, clock, writer, options, server: gitVersion, kinds }
-  if (options.lastMs === 0 || !gitVersion.includes(OWN_VERSION))
-    return recordWatches(recording, untilEnd(factory.environment, options.forMs))
   const since = clock.now() - options.lastMs
-  if (options.forMs > 0) await aborted(untilEnd(factory.environment, options.forMs))
-  return recordPast(recording, since)
+  const { signal, cancel } = untilEnd(factory.environment, options.forMs)
+  try {
+    if (options.lastMs === 0 || !gitVersion.includes(OWN_VERSION)) return await recordWatches(recording, signal())
+    if (options.forMs > 0) await aborted(signal())
+    return await recordPast(recording, since)
+  } finally {
+    cancel()
+  }
 }
 
 /** What the version of a server of k3ts has. */
 const OWN_VERSION = "k3ts"
 
-/** Returns a signal that aborts after a time, if that is above 0, or at Ctrl-C: then what was recorded is written. */
-function untilEnd({ clock, interrupt }: Factory["environment"], ms: number): AbortSignal {
-  if (ms === 0) return interrupt
+/**
+ * Returns a signal that aborts after a time, if that is above 0, or at Ctrl-C: then what was recorded is written.
+ * Ctrl-C ends a command that does not ask for the signal.
+ */
+function untilEnd(
+  environment: Pick<Factory["environment"], "clock" | "interrupt">,
+  ms: number,
+): { signal(): AbortSignal; cancel(): void } {
   const over = new AbortController()
-  clock.setTimeout(() => over.abort(), ms)
-  return AbortSignal.any([interrupt, over.signal])
+  const timer = ms === 0 ? undefined : environment.clock.setTimeout(() => over.abort(), ms)
+  return { signal: () => AbortSignal.any([environment.interrupt, over.signal]), cancel: () => timer?.cancel() }
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -3,6 +3,7 @@ import { formatMicroTime } from "../../../apimachinery/scalars/time.ts"
 import { sleep, type Clock } from "../../../clock/clock.ts"
 import { writtenBy } from "../../../history/entry.ts"
 import type { LogEntry } from "../../../history/entry.ts"
+import { isForbidden, StatusError } from "../../errors/status-error.ts"
 import type { RestClient } from "../../rest/rest-client.ts"
 import type { WatchEvent } from "../../rest/watch-events.ts"
 import { apiVersionOf, listPath, type RecordedKind } from "./kinds.ts"
@@ -93,7 +94,10 @@ export class WatchedSpan {
           this.#take(kind, event)
         }
       } catch (err) {
-        if (!this.#until.aborted) throw err
+        if (this.#until.aborted) return
+        if (isForbidden(err)) return void this.missed.push(`${kind.resource}: you may not watch them`)
+        if (err instanceof StatusError) return this.#miss(kind)
+        // A connection that failed is made again.
       }
       // Servers end watches after some minutes.
       if (from === before) await sleep(this.#clock, AGAIN_MS, this.#until).catch(() => undefined)
