@@ -77,7 +77,7 @@ test("a token that is marked invalid is refused until the mark is removed", asyn
   // then
   expect((await whoIs(token)).code).toBe(401)
   expect(await errorOf(token)).toStartWith(
-    "the token in secret default/marked for service account default/marked has been marked invalid. Use " +
+    "[invalid bearer token, the token in secret default/marked for service account default/marked has been marked invalid. Use " +
       "tokens from the TokenRequest API",
   )
   await mark(null)
@@ -89,13 +89,13 @@ test("a token becomes invalid when its Secret has another one, and when its Secr
   const replaced = await tokenOf("replaced")
   await cluster.patch(`${NS}/secrets/replaced`, "merge", { data: { token: "eA==" } })
   expect((await whoIs(replaced)).code).toBe(401)
-  expect(await errorOf(replaced)).toBe("Token does not match server's copy")
+  expect(await errorOf(replaced)).toBe("[invalid bearer token, Token does not match server's copy]")
 
   // when the Secret is gone, then
   const deleted = await tokenOf("deleted")
   await cluster.send("DELETE", `${NS}/secrets/deleted`)
   expect((await whoIs(deleted)).code).toBe(401)
-  expect(await errorOf(deleted)).toBe("Token has been invalidated")
+  expect(await errorOf(deleted)).toBe("[invalid bearer token, Token has been invalidated]")
 
   // when the account is gone, then
   const orphaned = await tokenOf("orphaned")
