@@ -8,7 +8,7 @@ import { cel } from "./api/cel.ts"
 import { customResources } from "./api/custom-resources.ts"
 import { datastore, postgres } from "./store/datastore.ts"
 import { dns } from "./network/dns.ts"
-import { forecast } from "./testing/forecast.ts"
+import { forecast, largestForecast } from "./testing/forecast.ts"
 import { frontDoor } from "./api/front-door.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { history } from "./store/history.ts"
@@ -24,8 +24,8 @@ import { largest, testing } from "./testing/testing.ts"
 import { watch } from "./api/watch.ts"
 
 /**
- * `npm run bench [-- NAME…]`: every benchmark but the soaks and `largest`, or those named. Prints a table and writes
- * the figures as JSON. A number is the length of a soak in minutes.
+ * `npm run bench [-- NAME…]`: every benchmark but the soaks, `largest` and `largest-forecast`, or those named. Prints a
+ * table and writes the figures as JSON. A number is the length of a soak in minutes.
  */
 const isNumber = (word: string) => /^\d+$/.test(word)
 const asked = process.argv.slice(2).filter((word) => !isNumber(word))
@@ -53,7 +53,7 @@ const ALWAYS: readonly Benchmark[] = [
   postgres,
 ]
 /** These take long and run only when they are named. */
-const NAMED: readonly Benchmark[] = [soak(minutes), nodeSoak(minutes), largest]
+const NAMED: readonly Benchmark[] = [soak(minutes), nodeSoak(minutes), largest, largestForecast]
 const BENCHMARKS = [...ALWAYS, ...NAMED.filter(({ name }) => asked.includes(name))]
 const unknown = asked.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name))
 if (unknown.length > 0) {
