@@ -12,7 +12,7 @@ import { flagsText, helpOf } from "./command/help.ts"
 import { parseFlags, type ParsedFlags } from "./command/parse.ts"
 import { helpWidth, wrapWords } from "./command/wrap.ts"
 import { COMMANDS, GROUPS } from "./commands/commands.ts"
-import { BrokenPipe, Interrupted, type Environment } from "./environment/environment.ts"
+import { BrokenPipe, Interrupted, type Environment, type OutputStream } from "./environment/environment.ts"
 import { ExitError, SilentExit } from "./errors/errors.ts"
 import { reportOf } from "./errors/report.ts"
 import { defaultCacheDir, Factory } from "./factory/factory.ts"
@@ -42,8 +42,10 @@ const rootWith = (commands: readonly CommandEntry[]): Command =>
 /** Runs one command line and resolves with the exit code. */
 export async function runKubectl(args: readonly string[], environment: Environment): Promise<number> {
   const errOut = quietOutput(environment.stderr)
+  const reader = Promise.withResolvers<never>()
+  const out = endingWithReader(environment.stdout, reader.reject)
   try {
-    await new Run(environment).run(args)
+    await Promise.race([new Run(environment, out).run(args), reader.promise])
     return 0
   } catch (err) {
     if (err instanceof BrokenPipe) return BROKEN_PIPE
@@ -54,8 +56,28 @@ export async function runKubectl(args: readonly string[], environment: Environme
   }
 }
 
+/**
+ * Returns an output that stops whoever writes to it when its reader has gone, as SIGPIPE stops upstream's program:
+ * commands go on after other errors.
+ */
+const endingWithReader = (output: OutputStream, gone: (err: BrokenPipe) => void): OutputStream => ({
+  isTerminal: output.isTerminal,
+  size: () => output.size(),
+  onResize: (changed) => output.onResize(changed),
+  async write(text) {
+    try {
+      await output.write(text)
+    } catch (err) {
+      if (!(err instanceof BrokenPipe)) throw err
+      gone(err)
+      await new Promise(() => {})
+    }
+  },
+})
+
 class Run {
   readonly #environment: Environment
+  readonly #out: OutputStream
   readonly #globals: GlobalFlags
   readonly #root: Command
   readonly #hasPreferences: boolean
@@ -64,8 +86,9 @@ class Run {
   /** Which programs may give credentials, by the preferences. */
   #pluginPolicy: PluginPolicy | undefined
 
-  constructor(environment: Environment) {
+  constructor(environment: Environment, out: OutputStream) {
     this.#environment = environment
+    this.#out = out
     const kuberc = environment.variables["KUBECTL_KUBERC"]?.toLowerCase() !== "false"
     this.#hasPreferences = kuberc
     this.#root = rootWith(kuberc ? COMMANDS : COMMANDS.filter(({ name }) => name !== "kuberc"))
@@ -84,7 +107,7 @@ class Run {
     const { command: called } = found
     const parsed = this.#parse(found)
     for (const notice of parsed.notices) await this.#environment.stderr.write(notice)
-    if (parsed.help || called.run === undefined) return this.#environment.stdout.write(this.#help(found))
+    if (parsed.help || called.run === undefined) return this.#out.write(this.#help(found))
     await this.#call(found, parsed)
   }
 
@@ -155,7 +178,7 @@ class Run {
       )
       return
     }
-    await this.#environment.stdout.write(this.#help(found))
+    await this.#out.write(this.#help(found))
   }
 
   #parse({ command: called, names, args }: Found): ParsedFlags {
@@ -202,7 +225,7 @@ class Run {
       globals,
       factory,
       environment,
-      out: environment.stdout,
+      out: this.#out,
       errOut,
       path,
       parents: found.parents,
@@ -251,7 +274,7 @@ class Run {
   }
 
   #help({ command: called, names }: Found): string {
-    const width = helpWidth(this.#environment.stdout.size()?.columns)
+    const width = helpWidth(this.#out.size()?.columns)
     if (nameOf(called) === "options" && names.length === 2)
       return wrapWords(
         `The following options can be passed to any command:\n\n${flagsText(this.#globals, width)}`,
