@@ -66,6 +66,9 @@ export async function startController<T extends KubeObject>(
   return loop
 }
 
+/** The message, at the level debug, of a failure that a line of the same minute has told. */
+export const FAILED_AGAIN = "Reconcile failed again; will retry"
+
 class ControllerLoop<T extends KubeObject> implements RunningController {
   readonly #controller: Controller<T>
   readonly #context: ComponentContext
@@ -261,7 +264,8 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
     const fields = { err, reason: err instanceof ApiError ? err.reason : undefined }
     if (isMistake(err)) contain("reconcile", err, log)
     else if (isConflict(err)) log.debug(message, fields)
-    else this.#failures.warn(`${key} ${errorMessage(err)}`, message, { key, ...fields })
+    else if (!this.#failures.warn(`${key} ${errorMessage(err)}`, message, { key, ...fields }))
+      log.debug(FAILED_AGAIN, { key, ...fields })
     this.#queue.retry(key)
   }
 

@@ -19,16 +19,18 @@ export class PacedLog {
     this.#log = log
   }
 
-  warn(subject: string, message: string, fields: LogFields): void {
+  /** Returns whether a line was written. */
+  warn(subject: string, message: string, fields: LogFields): boolean {
     const known = this.#subjects.get(subject)
     const now = this.#clock.monotonic()
     if (known !== undefined && now - known.toldAt < MINUTE_MS) {
       known.since++
-      return
+      return false
     }
     this.#subjects.delete(subject)
     this.#subjects.set(subject, { toldAt: now, since: 0 })
     if (this.#subjects.size > MOST_SUBJECTS) this.#subjects.delete(this.#subjects.keys().next().value!)
     this.#log.warn(message, { ...fields, times: 1 + (known?.since ?? 0) })
+    return true
   }
 }

@@ -1,4 +1,5 @@
 import { ApiError } from "../../../../pkg/apimachinery/errors.ts"
+import { FAILED_AGAIN } from "../../../../pkg/controller/start.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { LogFields, Logger } from "../../../../pkg/log/log.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
@@ -39,7 +40,10 @@ export class OwnErrors {
         log[level](message, fields)
       }
     return {
-      debug: (message, fields) => log.debug(message, fields),
+      debug: (message, fields = {}) => {
+        if (message === FAILED_AGAIN) this.#note(message, { ...inherited, ...fields })
+        log.debug(message, fields)
+      },
       info: (message, fields) => log.info(message, fields),
       warn: noted("warn"),
       error: noted("error"),
