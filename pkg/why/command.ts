@@ -31,6 +31,6 @@ export function command(
 }
 
 /** Characters that no shell gives a meaning, wherever in a word they stand. */
-const PLAIN = /^[\w@%+:,./-]+$/
+const PLAIN = /^[\w@%+:,./-][\w@%+:,./=-]*$/
 
 const quoted = (text: string): string => (text === "" || PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
