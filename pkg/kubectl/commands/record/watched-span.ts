@@ -63,12 +63,12 @@ export class WatchedSpan {
   }
 
   async *writes(lists: readonly WatchedList[]): AsyncGenerator<WatchedWrite> {
-    const watching = Promise.all(lists.map((list) => this.#watch(list)))
-    let isOver = false
-    const over = watching.finally(() => (isOver = true))
+    const ended = new AbortController()
+    const over = Promise.all(lists.map((list) => this.#watch(list))).finally(() => ended.abort())
     over.catch(() => undefined)
-    while (!isOver) {
-      await Promise.race([sleep(this.#clock, GATHER_MS, this.#until).catch(() => over), over])
+    const either = AbortSignal.any([this.#until, ended.signal])
+    while (!ended.signal.aborted) {
+      await sleep(this.#clock, GATHER_MS, either).catch(() => over)
       yield* this.#gathered()
     }
     await over
