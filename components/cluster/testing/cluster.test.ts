@@ -80,11 +80,12 @@ describe("a cluster", () => {
     // then it is told why it fits nowhere, node by node
     const [found] = (await cluster.explain("big")).findings
     expect(found?.cause.code).toBe("insufficient-cpu")
-    expect(found?.cause.evidence).toEqual([
+    const { evidence = [] } = found?.cause ?? {}
+    expect(evidence.slice(0, 2)).toEqual([
       "node small: needs 2 CPUs, the whole node has 1",
       "node gpu: has the taint gpu:NoSchedule, which the pod does not tolerate",
-      expect.stringContaining("scheduler: 0/2 nodes are available"),
     ])
+    expect(evidence.slice(2).join()).toStartWith("scheduler: 0/2 nodes are available")
   })
 
   test("writes little in a month without work, and its nodes stay Ready", async () => {

@@ -283,7 +283,7 @@ test.each([
 })
 
 test.each([
-  [{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ContainerRestartRules, '],
+  [{ Nonsense: true }, 'unknown feature gate "Nonsense": the feature gates are ClusterTrustBundle, '],
   [{ WatchList: "no" }, 'feature gate WatchList cannot be "no": expected true or false'],
 ])("unknown features %j are refused", async (features, message) => {
   const err = await startCluster({ features: features as Record<string, boolean> }).then(
