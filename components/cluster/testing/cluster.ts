@@ -23,6 +23,7 @@ import { printIfTestFails } from "./report/print-reports.ts"
 import { ReportFile } from "./report/report-files.ts"
 import { LastSeen } from "./history/last-seen.ts"
 import type { ManifestSource } from "./verbs/manifests.ts"
+import { loadedFrom } from "./options/loaded-options.ts"
 import type { ClusterOptions } from "./options/options.ts"
 import type { NodeOptions } from "./options/node-spec.ts"
 import { ClusterReplay, nodeFaultsOf } from "./replay/cluster-replay.ts"
@@ -53,22 +54,8 @@ export async function startFrom(options: ClusterOptions, begin?: ClusterSnapshot
   tellSuppressed()
   const caller = callerOf()
   return from(caller, async () => {
-    const { snapshot, schedulerConfig, schedulerPlugins, schedulerExtenders } = options
-    const replay =
-      options.replay === undefined
-        ? undefined
-        : await (await import("./replay/replay-option.ts")).replayFrom(options, options.replay)
-    const cluster = new Cluster(options, new ReportFile(caller, options.reports), {
-      replay,
-      snapshot:
-        begin ??
-        replay?.snapshot ??
-        (snapshot === undefined ? undefined : await (await import("./snapshot.ts")).readSnapshot(snapshot)),
-      scheduling:
-        (schedulerConfig ?? schedulerPlugins ?? schedulerExtenders) === undefined
-          ? undefined
-          : (await import("./options/scheduling.ts")).schedulingFrom(options),
-    })
+    const loaded = await loadedFrom(options, begin)
+    const cluster = new Cluster(options, new ReportFile(caller, options.reports), loaded)
     printIfTestFails(() => cluster.report())
     await cluster.start(options.preload)
     return cluster

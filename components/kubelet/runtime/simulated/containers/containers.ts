@@ -7,19 +7,22 @@ import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../..
 import type { AttachRequest, ExecRequest, RuntimeService } from "../../../../../pkg/cri/service.ts"
 import type { ContainerStats, PodSandboxStats } from "../../../../../pkg/cri/stats.ts"
 import { SharedParts } from "../../../../../pkg/cache/shared-parts.ts"
-import { familiar, type ImageBehaviour, type ImageBehaviours, type RunningAs } from "./behaviour.ts"
+import { familiar, type ImageBehaviour, type ImageBehaviours } from "./behaviour.ts"
 import { NodeAddress, PodAddress } from "./address.ts"
 import { EventFeed } from "./event-feed.ts"
 import { SimulatedContainer, type SimulatedContainerOptions } from "./container.ts"
-import type { RunOfContainer, RunningPod } from "./running-pod.ts"
+import { execSync } from "./exec-sync.ts"
+import { sandboxOf, type RunOfContainer, type RunningPod } from "./running-pod.ts"
+import { runtimeStatus } from "./runtime-status.ts"
 import { SandboxChanges } from "./changes.ts"
 import { simulatedForesight } from "./foresight.ts"
 import type { ProbeForesight } from "../../probe-foresight.ts"
 import type { NodeFaults } from "../faults.ts"
 import type { SimulatedImages } from "../images.ts"
 import type { MemoryFiles } from "../machine/memory-files.ts"
-import { withTimeout, type SimulatedNetwork } from "../machine/network.ts"
-import { listedSandbox, sandboxStatus, type Sandbox } from "./sandbox.ts"
+import type { SimulatedNetwork } from "../machine/network.ts"
+import { listedSandbox, runningAs, sandboxStatus, type Sandbox } from "./sandbox.ts"
+import { containerId } from "./container-id.ts"
 import { containerStats, sandboxStats, sumOf, type SimulatedUse } from "./stats.ts"
 import type { SimulatedStreams } from "./streams.ts"
 
@@ -45,9 +48,6 @@ const isEmpty = (annotations: object | undefined): boolean => Object.keys(annota
 
 /** The configurations of containers, most of which are alike, also on different nodes. */
 const configs = new SharedParts()
-
-/** All nodes have the usual handler only. */
-const HANDLERS = [{ name: "", features: { recursiveReadOnlyMounts: true, userNamespaces: true } }]
 
 /**
  * The sandboxes and containers of one simulated node, in memory. They survive a restart of the kubelet, as those of
@@ -113,19 +113,9 @@ export class SimulatedContainers implements RuntimeService {
    */
   takeOver(pod: RunningPod, behaviourOf: (run: RunOfContainer) => ImageBehaviour): void {
     const { clock, node, network, nodeIps, files } = this.#options
-    const { config, hostNetwork, createdAt, containers } = pod
+    const { config, containers } = pod
     const { namespace, name, uid } = config.metadata ?? {}
-    const sandbox: Sandbox = {
-      id: this.#id(),
-      config: { ...config, annotations: NONE },
-      namespaces: undefined,
-      hostNetwork,
-      ips: hostNetwork ? nodeIps : pod.ips,
-      createdAt,
-      handler: "",
-      ready: true,
-      containers: [],
-    }
+    const sandbox = sandboxOf(pod, containerId(this.#options.random), nodeIps)
     this.#sandboxes.set(sandbox.id, sandbox)
     this.#join(sandbox)
     sandbox.containers = containers.map((run) => {
@@ -159,18 +149,7 @@ export class SimulatedContainers implements RuntimeService {
 
   async status() {
     this.#answer("Status")
-    const { networkProblem } = this.#options.faults
-    const ready = (type: string) => ({ type, status: true, reason: "", message: "" })
-    const network =
-      networkProblem === undefined
-        ? ready("NetworkReady")
-        : { type: "NetworkReady", status: false, reason: "NetworkPluginNotReady", message: networkProblem }
-    return {
-      status: { conditions: [ready("RuntimeReady"), network] },
-      info: {},
-      runtimeHandlers: HANDLERS,
-      features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
-    }
+    return runtimeStatus(this.#options.faults)
   }
 
   async cgroupDriver() {
@@ -186,7 +165,7 @@ export class SimulatedContainers implements RuntimeService {
     const namespaces = linux?.securityContext?.namespaceOptions
     const hostNetwork = namespaces?.network === "NODE"
     const sandbox: Sandbox = {
-      id: this.#id(),
+      id: containerId(this.#options.random),
       config: { metadata, labels, annotations: isEmpty(annotations) ? NONE : annotations },
       namespaces,
       hostNetwork,
@@ -247,7 +226,7 @@ export class SimulatedContainers implements RuntimeService {
     const { logDirectory = "" } = sandboxConfig
     const container = new SimulatedContainer({
       ...this.#parts,
-      id: this.#id(),
+      id: containerId(this.#options.random),
       sandbox,
       node,
       image,
@@ -329,21 +308,7 @@ export class SimulatedContainers implements RuntimeService {
     const container = this.#container(id, "ExecSync")
     await this.#work("ExecSync")
     if (!container.running) throw new CriError("Unknown", "ExecSync", `container ${id} is not running`)
-    const { exec, ignoresCommand } = container.behaviour
-    if (exec === undefined && ignoresCommand === true)
-      return { exitCode: 0, stdout: new Uint8Array(), stderr: new Uint8Array() }
-    if (timeoutSeconds === 0) return container.exec(command)
-    return withTimeout(this.#options.clock, container.exec(command), timeoutSeconds * 1000, LATE).catch(
-      (err: unknown) => {
-        throw err instanceof Error && err.message === LATE
-          ? new CriError(
-              "DeadlineExceeded",
-              "ExecSync",
-              `command ${command.join(" ")} timed out after ${timeoutSeconds}s`,
-            )
-          : err
-      },
-    )
+    return execSync(container, command, timeoutSeconds, this.#options.clock)
   }
 
   async exec({ containerId, cmd }: ExecRequest): Promise<string> {
@@ -428,23 +393,4 @@ export class SimulatedContainers implements RuntimeService {
     const { clock, faults } = this.#options
     await faults.take(ms, { clock, method })
   }
-
-  /** Returns an id of 64 hex digits, as containerd's. */
-  #id(): string {
-    let id = ""
-    for (let i = 0; i < 8; i++)
-      id += Math.floor(this.#options.random.next() * 2 ** 32)
-        .toString(16)
-        .padStart(8, "0")
-    return id
-  }
 }
-
-const runningAs = ({ config: { metadata } }: Sandbox, config: ContainerConfig, image: string): RunningAs => ({
-  namespace: metadata?.namespace ?? "",
-  pod: metadata?.name ?? "",
-  container: config.metadata?.name ?? "",
-  image: config.image?.userSpecifiedImage ?? image,
-})
-
-const LATE = "the command took too long"

@@ -1,5 +1,7 @@
 import type { PodSandbox, PodSandboxConfig, PodSandboxStatus } from "../../../../../pkg/cri/sandbox.ts"
 import type { NamespaceOption } from "../../../../../pkg/cri/security.ts"
+import type { ContainerConfig } from "../../../../../pkg/cri/container.ts"
+import type { RunningAs } from "./behaviour.ts"
 import type { SimulatedContainer } from "./container.ts"
 
 /** What is asked for of a sandbox again; there may be very many. */
@@ -54,3 +56,11 @@ export function sandboxStatus(sandbox: Sandbox): PodSandboxStatus {
     },
   }
 }
+
+/** Returns what a container of a sandbox runs as, by which its behaviour is found. */
+export const runningAs = ({ config: { metadata } }: Sandbox, config: ContainerConfig, image: string): RunningAs => ({
+  namespace: metadata?.namespace ?? "",
+  pod: metadata?.name ?? "",
+  container: config.metadata?.name ?? "",
+  image: config.image?.userSpecifiedImage ?? image,
+})
