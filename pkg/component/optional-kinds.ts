@@ -55,10 +55,13 @@ export interface RuntimeConfigEntry {
   readonly on: boolean
 }
 
+const VALUES: ReadonlySet<string> = new Set(["", "true", "false", "1", "0"])
+
 /** Returns what `NAME=BOOL` says; undefined for another form. A name alone is on, and so is `1`. */
 export function runtimeConfigEntry(text: string): RuntimeConfigEntry | undefined {
-  const [, key = "", value = "true"] = /^\s*([^=\s]+)\s*(?:=\s*(true|false|1|0)?)?\s*$/.exec(text) ?? []
-  return key === "" ? undefined : { key, on: value === "true" || value === "1" }
+  const [key, value = "", ...more] = text.split("=").map((part) => part.trim())
+  if (key === undefined || key === "" || /\s/.test(key) || more.length > 0 || !VALUES.has(value)) return undefined
+  return { key, on: value !== "false" && value !== "0" }
 }
 
 export const versionOf = ({ group, version }: OptionalKind): string => `${group}/${version}`

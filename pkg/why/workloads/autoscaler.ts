@@ -85,7 +85,7 @@ async function metricFindings(
     ]
   const several = /^pods by selector (\S+) are controlled by multiple HPAs: \[(.*)\]$/.exec(message)
   if (reason === "AmbiguousSelector" && several !== null) {
-    const others = [...several[2]!.matchAll(/\{(\S+) (\S+)\}/g)]
+    const others = [...several[2]!.matchAll(/\{([^\s{}]+) [^\s{}]+\}/g)]
       .map(([, other = ""]) => other)
       .filter((other) => other !== autoscaler.metadata.name)
     return [
