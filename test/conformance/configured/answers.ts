@@ -3,7 +3,8 @@ import { Agent } from "node:https"
 import { send } from "../../harness/server.ts"
 import { auditLogOf, AUDIENCE } from "./files.ts"
 import type { Programs } from "./programs.ts"
-import { REQUESTS, type Sent } from "./requests.ts"
+import { REQUESTS } from "./requests.ts"
+import type { Sent } from "./sent.ts"
 import { usersOf, type User, type UserName } from "./users.ts"
 
 /** What a server has answered, and recorded in its audit log, without what differs from run to run. */
