@@ -143,7 +143,7 @@ export class HistoryFile {
       type === TYPE.delete && last !== undefined
         ? this.#objects.deleted({ ...identityOf(row), created: last.created }, last)
         : this.#stored(row)
-    // Of a Lease only the newest state is here.
+    // Of a Lease that is renewed only the newest state is here.
     const previous = what === "create" ? undefined : (last ?? stored)
     return { type: what, revision, key, stored, previous, time, author }
   }
@@ -170,7 +170,8 @@ export class HistoryFile {
     const { isTransient } = this.#options
     const { revision, key, type, stored, previous, time, author } = event
     const prev = previous?.revision ?? 0
-    if (previous !== undefined && isTransient(key)) this.#remove(prev)
+    // A deletion tells of the state before it, and has none of its own.
+    if (previous !== undefined && type !== "delete" && isTransient(key)) this.#remove(prev)
     else if (previous !== undefined && !this.#rows.has(prev)) {
       const { created } = previous
       const base = this.#objects.seal(key, this.#objects.json(previous.object))

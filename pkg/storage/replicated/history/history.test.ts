@@ -195,6 +195,21 @@ describe("the file of a history", () => {
     expect(events.length).toBe(store.revision - store.historyBegins)
   })
 
+  test("tells of a Lease that was deleted, and how it was last", async () => {
+    // given
+    const store = await open(newFile())
+    const key = "/registry/coordination.k8s.io/leases/a"
+    await put(store, key, 1)
+    await put(store, key, 2)
+    // when
+    await store.write({ key, object: null, expected: undefined, time: 1, author: "cleaner" })
+    store.compact(store.revision)
+    // then
+    const event = store.between(store.historyBegins, store.revision).at(-1)
+    expect(event).toMatchObject({ type: "delete", key, author: "cleaner" })
+    expect(event?.stored.object).toMatchObject({ data: 2, metadata: { resourceVersion: String(store.revision) } })
+  })
+
   test("that is damaged is replaced, and reported", async () => {
     const file = newFile()
     writeFileSync(file, "x".repeat(10_000))
