@@ -67,8 +67,9 @@ export function checkedRecord(line: string, number: number): RecordedObject | Re
 }
 
 const RESOURCE = /^[a-z][-a-z0-9]{0,62}$/
-const KIND = /^[A-Za-z][A-Za-z0-9]{0,62}$/
-const API_VERSION = /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?v[a-z0-9]{1,62}$/
+/** Source: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, for the kinds and versions of definitions. */
+const KIND = /^[A-Za-z](?:[-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
+const API_VERSION = /^(?:[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?\/)?[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/
 
 /** Names become parts of keys: nothing in them may end one. Source: apimachinery api/validation/path/name.go. */
 const isName = (name: unknown): name is string =>

@@ -86,3 +86,6 @@ export interface Recording {
 export class RecordingError extends Error {
   override readonly name = "RecordingError"
 }
+
+export const tooLarge = (mostBytes: number): RecordingError =>
+  new RecordingError(`it has more than ${mostBytes >> 20} MiB of JSON: record a shorter span, or one namespace`)

@@ -6,6 +6,7 @@ import {
   MOST_BYTES,
   MOST_LINE_BYTES,
   RecordingError,
+  tooLarge,
   type RecordedObject,
   type RecordedWrite,
   type Recording,
@@ -68,10 +69,7 @@ async function* linesOf(
   let [restBytes, all, number] = [0, 0, 1]
   for await (const part of unpacked(compressed)) {
     all += part.length
-    if (all > mostBytes)
-      throw new RecordingError(
-        `it has more than ${mostBytes >> 20} MiB of JSON: record a shorter span, or one namespace`,
-      )
+    if (all > mostBytes) throw tooLarge(mostBytes)
     let from = 0
     for (let at = part.indexOf(LINE_END); at !== -1; at = part.indexOf(LINE_END, from)) {
       rest.push(part.subarray(from, at))

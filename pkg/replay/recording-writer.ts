@@ -2,7 +2,11 @@ import { Buffer } from "node:buffer"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import {
+  MOST_BYTES,
+  MOST_LINE_BYTES,
   RECORDING_FORMAT,
+  RecordingError,
+  tooLarge,
   type RecordedObject,
   type RecordedWrite,
   type RecordingEnd,
@@ -16,16 +20,24 @@ const BLOCK_BYTES = 2 ** 20
 /** Takes the parts of a file, in their order. */
 export type Sink = (part: Uint8Array) => Promise<void>
 
-/** Writes a recording piece by piece: no more than one block of it is in memory. */
+/**
+ * Writes a recording piece by piece: no more than one block of it is in memory. Its methods throw a RecordingError for
+ * what no reader takes.
+ */
 export class RecordingWriter {
   readonly #sink: Sink
+  readonly #mostBytes: number
   #lines: string[] = []
   #bytes = 0
+  /** The bytes of all lines. */
+  #all = 0
   #objects = 0
   #writes = 0
 
-  constructor(sink: Sink) {
+  /** At most `mostBytes` are written, since no reader takes more. */
+  constructor(sink: Sink, mostBytes = MOST_BYTES) {
     this.#sink = sink
+    this.#mostBytes = mostBytes
   }
 
   get objects(): number {
@@ -57,8 +69,12 @@ export class RecordingWriter {
 
   async #line(record: RecordedObject | RecordedWrite | RecordingEnd): Promise<void> {
     const line = `${JSON.stringify(record)}\n`
+    const bytes = Buffer.byteLength(line)
+    if (bytes > MOST_LINE_BYTES) throw new RecordingError(`an object has more than ${MOST_LINE_BYTES >> 20} MiB`)
+    this.#all += bytes
+    if (this.#all > this.#mostBytes) throw tooLarge(this.#mostBytes)
     this.#lines.push(line)
-    this.#bytes += line.length
+    this.#bytes += bytes
     if (this.#bytes >= BLOCK_BYTES) await this.#flush()
   }
 

@@ -66,6 +66,25 @@ describe("a recording", () => {
     expect(parts.length).toBeGreaterThanOrEqual(3)
   })
 
+  test("is not written where no reader would take it", async () => {
+    // given a line that is too long, and lines that are too many
+    const nowhere = () => Promise.resolve()
+    const long = configMap("long", { text: "é".repeat(MOST_LINE_BYTES / 2) })
+    await expect(new RecordingWriter(nowhere).object({ resource: "configmaps", object: long })).rejects.toThrow(
+      "an object has more than 16 MiB",
+    )
+    const writer = new RecordingWriter(nowhere, 2 ** 20)
+    const half = { resource: "configmaps", object: configMap("half", { text: "x".repeat(2 ** 19) }) }
+    await writer.object(half)
+    await expect(writer.object(half)).rejects.toThrow("more than 1 MiB of JSON: record a shorter span")
+  })
+
+  test.each(["example.com/stable", "example.com/next-1", "v1"])("has objects of the version %s", async (apiVersion) => {
+    const object = { ...configMap("a"), apiVersion, kind: "Config-Map" }
+    const { objects } = await readRecording(fileOf([{ type: "object", resource: "configmaps", object }, end(1, 0)]))
+    expect(objects.map((each) => each.object as object)).toEqual([object])
+  })
+
   test("that has a key __proto__ changes no other object", async () => {
     const hostile = `{"type":"object","resource":"configmaps","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"__proto__":{"polluted":1},"data":{"__proto__":"x"}}}`
     const { objects } = await readRecording(fileOf([hostile, end(1, 0)]))
