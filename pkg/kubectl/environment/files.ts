@@ -5,8 +5,11 @@ export interface Files {
   stream(path: string): AsyncIterable<Uint8Array>
   /** Replaces a file. `mode` is that of a new file. */
   write(path: string, data: string | Uint8Array, options?: { readonly mode?: number }): Promise<void>
-  /** Opens a new or existing file for writing piece by piece. */
-  open(path: string, options?: { readonly mode?: number }): Promise<FileWriter>
+  /**
+   * Opens a new or existing file for writing piece by piece; with `exclusively` only a new one.
+   * @throws an error with code EEXIST
+   */
+  open(path: string, options?: { readonly mode?: number; readonly exclusively?: boolean }): Promise<FileWriter>
   /** Follows links, unless `link` is set. Undefined when there is no such file. */
   stat(path: string, options?: { readonly link?: boolean }): Promise<FileStat | undefined>
   /** The names in a folder, sorted by their bytes as Go's ReadDir has them. */

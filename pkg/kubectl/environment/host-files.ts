@@ -21,8 +21,8 @@ export const hostFiles: Files = {
   read: (path) => readFile(path),
   stream: (path) => createReadStream(path) as AsyncIterable<Uint8Array>,
   write: (path, data, options = {}) => writeFile(path, data, options),
-  open(path, options = {}) {
-    const stream = createWriteStream(path, options)
+  open(path, { exclusively = false, ...options } = {}) {
+    const stream = createWriteStream(path, { ...options, flags: exclusively ? "wx" : "w" })
     return new Promise((resolve, reject) => {
       stream.once("error", reject)
       stream.once("open", () => {

@@ -73,7 +73,11 @@ export class MemoryFiles implements Files {
     return Promise.resolve()
   }
 
-  async open(path: string, options: { readonly mode?: number } = {}): ReturnType<Files["open"]> {
+  async open(
+    path: string,
+    { exclusively = false, ...options }: { readonly mode?: number; readonly exclusively?: boolean } = {},
+  ): ReturnType<Files["open"]> {
+    if (exclusively && this.#entries.has(this.#resolve(path))) throw fault("EEXIST", path)
     await this.write(path, "", options)
     const parts: Uint8Array[] = []
     return {

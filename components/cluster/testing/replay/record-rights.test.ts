@@ -103,3 +103,18 @@ test("a span that is longer than the history begins where that does", async () =
   const { head } = await readRecording(await recordCluster(partsOf(cluster), ["--last=48h"]))
   expect(Date.parse(head.begin)).toBeLessThanOrEqual(cluster.now.getTime())
 })
+
+test("a file of somebody else beside the recording is not written to, and a span that no reader takes is refused", async () => {
+  // given a file with the name that a recording could have while it is written
+  await using cluster = await startCluster()
+  const files = { "incident.k3ts.part": "theirs" }
+  // when
+  const recorded = await cluster.kubectl("record -o incident.k3ts --last 1m", { files })
+  const refused = await cluster.kubectl("record -o other.k3ts --last 700h --for 100h", { files })
+  // then
+  expect(recorded.code).toBe(0)
+  expect(Object.keys(recorded.files).sort()).toEqual(["incident.k3ts", "incident.k3ts.part"])
+  expect(recorded.files["incident.k3ts.part"]).toBe("theirs")
+  expect(refused.stderr).toContain("--last and --for are together at most 744h0m0s")
+  expect(Object.keys(refused.files)).toEqual(["incident.k3ts.part"])
+})

@@ -1,5 +1,8 @@
 import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, durationFlag, stringFlag } from "../../command/flag.ts"
+import { formatDuration } from "../../../apimachinery/scalars/time.ts"
+import { LONGEST_SPAN_MS } from "../../../replay/format.ts"
+import { printed } from "../../../terminal/printed.ts"
 import { goPathError } from "../../environment/files.ts"
 import { record } from "./recording.ts"
 
@@ -43,10 +46,13 @@ async function run(invocation: Invocation<RecordFlags>): Promise<void> {
   const { flags: values, args, usageError, environment, errOut, out } = invocation
   if (args.length > 0) throw usageError("record takes no arguments")
   if (values.output === "") throw usageError("name the file: -o incident.k3ts")
+  if (values.last + values.for > LONGEST_SPAN_MS)
+    throw usageError(`--last and --for are together at most ${formatDuration(LONGEST_SPAN_MS)}`)
   const { files } = environment
-  const temporary = `${values.output}.part`
-  // Whole or not at all: the file gets its name when it has its end.
-  const file = await files.open(temporary, { mode: 0o600 }).catch((err: unknown) => {
+  // Whole or not at all: the file gets its name when it has its end. A file or link that is there is not written to:
+  // others may have made it, and could read what is recorded.
+  const temporary = `${values.output}.${Math.floor(environment.random.next() * 1e10)}.part`
+  const file = await files.open(temporary, { mode: 0o600, exclusively: true }).catch((err: unknown) => {
     throw goPathError("open", values.output, err, { writing: true })
   })
   try {
@@ -59,9 +65,9 @@ async function run(invocation: Invocation<RecordFlags>): Promise<void> {
     })
     await file.close()
     await files.rename(temporary, values.output)
-    for (const line of told.left) await errOut.write(`not recorded: ${line}\n`)
+    await errOut.write(printed(told.left.map((line) => `not recorded: ${line}`)))
     await out.write(
-      `${values.output}: ${told.objects} objects at ${told.begin}, ${told.writes} writes until ${told.end}\n`,
+      printed([`${values.output}: ${told.objects} objects at ${told.begin}, ${told.writes} writes until ${told.end}`]),
     )
   } catch (err) {
     await file.close().catch(() => undefined)

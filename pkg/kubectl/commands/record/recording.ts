@@ -68,7 +68,12 @@ function untilEnd(
 ): { signal(): AbortSignal; cancel(): void } {
   const over = new AbortController()
   const timer = ms === 0 ? undefined : environment.clock.setTimeout(() => over.abort(), ms)
-  return { signal: () => AbortSignal.any([environment.interrupt, over.signal]), cancel: () => timer?.cancel() }
+  // Watches end too, also after a failure.
+  const cancel = () => {
+    timer?.cancel()
+    over.abort()
+  }
+  return { signal: () => AbortSignal.any([environment.interrupt, over.signal]), cancel }
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -109,6 +114,7 @@ async function recordPast(
   const begin = formatMicroTime(time)
   await writer.head({ begin, from: "history", server, namespaces })
   const state = await recordState(client, kinds, { prefix, namespaces }, writer)
+  // A clock that was set back must not put a write ahead of the one before it.
   let last = begin
   const upTo = await newestRevision(client, state.kinds, namespaces)
   const byKind = new Map(state.kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind]))
@@ -116,8 +122,8 @@ async function recordPast(
   for await (const entry of pastWrites(client, { kinds: state.kinds, namespaces, after, upTo })) {
     const kind = byKind.get(`${entry.apiVersion} ${entry.kind}`)
     if (kind === undefined || !isWanted(entry.namespace, kind, namespaces)) continue
-    await writer.write(writeOf(entry, kind.resource))
-    last = entry.time
+    if (entry.time > last) last = entry.time
+    await writer.write(writeOf({ ...entry, time: last }, kind.resource))
   }
   return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left: state.left })
 }
@@ -132,8 +138,8 @@ async function recordWatches(
   const state = await recordState(client, kinds, { prefix: "", namespaces }, writer, (object) => span.know(object))
   let last = begin
   for await (const { kind, entry } of span.writes(state.lists)) {
-    await writer.write(writeOf(entry, kind.resource))
-    last = entry.time
+    if (entry.time > last) last = entry.time
+    await writer.write(writeOf({ ...entry, time: last }, kind.resource))
   }
   return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left: [...state.left, ...span.missed] })
 }
