@@ -3,11 +3,12 @@
  * impersonation), apiserver pkg/endpoints/filters/impersonation/mode.go.
  */
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
 import { domainPathFaults } from "../../../pkg/apimachinery/validation/domain-path.ts"
 import { isDNS1123Label, isDNS1123Subdomain } from "../../../pkg/apimachinery/validation/names.ts"
 import { forbiddenTo } from "../authorization/authorize.ts"
 import type { AuthorizationDecision, NonResourceRequest, ResourceAttributes, UserInfo } from "../call/request.ts"
-import { ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED } from "./authenticator.ts"
+import { ANONYMOUS, UNAUTHENTICATED, withAuthenticated } from "./authenticator.ts"
 import { serviceAccountGroups } from "./service-account.ts"
 
 /** The user in the headers of a request, before groups that it has anyway are added. */
@@ -145,6 +146,8 @@ function extraFault(entries: readonly (readonly [string, readonly string[]])[]):
     const [fault] = domainPathFaults("extra.key", key)
     if (fault !== undefined)
       return `impersonating an invalid key in extra is not allowed: ${fault.field}: ${fault.message}`
+    if (key !== key.toLowerCase())
+      return `impersonating a non-lowercase key in extra is not allowed: ${goQuoted(key)}`
     if (values.includes("")) return "impersonating the empty string value in extra is not allowed"
   }
   return undefined
@@ -170,8 +173,9 @@ const withoutExtra = (sender: UserInfo): UserInfo => ({
   extra: { "authentication.kubernetes.io/associated-node-keys": Object.keys(sender.extra ?? {}).toSorted() },
 })
 
-/** Adds the group system:authenticated or system:unauthenticated, unless one of the two is there. */
+/** Adds system:unauthenticated for the anonymous user, and system:authenticated for others who are not in the first. */
 function withUsual(name: string, groups: readonly string[]): readonly string[] {
-  if (groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED)) return groups
-  return [...groups, name === ANONYMOUS.name ? UNAUTHENTICATED : AUTHENTICATED]
+  if (groups.includes(UNAUTHENTICATED)) return groups
+  if (name === ANONYMOUS.name) return [...groups, UNAUTHENTICATED]
+  return withAuthenticated(groups)
 }

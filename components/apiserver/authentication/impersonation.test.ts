@@ -155,6 +155,8 @@ describe("a request that impersonates", () => {
     ["the group system:masters", { "impersonate-group": ["system:masters"] }],
     ["an empty group", { "impersonate-group": [""] }],
     ["an attribute without a domain", { "impersonate-extra-scopes": ["r"] }],
+    ["an attribute without a key", { "impersonate-extra-": ["r"] }],
+    ["an attribute whose key has a capital letter", { "impersonate-extra-acme.com%2f%53copes": ["r"] }],
     ["an empty attribute", { "impersonate-extra-acme.com%2fscopes": [""] }],
   ])("never gets %s by constrained rights", (_, headers) => {
     const all = { "impersonate-user": ["jane"], ...headers }
@@ -176,8 +178,25 @@ describe("a request that impersonates", () => {
   })
 
   test("has the group system:unauthenticated if it is that of the anonymous user", () => {
-    const { acting } = cluster(() => true)({ "impersonate-user": ["system:anonymous"] })
-    expect(acting().user.groups).toEqual(["system:unauthenticated"])
+    const groupsOf = (name: string, ...groups: string[]) =>
+      cluster(() => true)({ "impersonate-user": [name], "impersonate-group": groups }).acting().user.groups
+    const [guest, known] = ["system:unauthenticated", "system:authenticated"]
+    expect(groupsOf("system:anonymous")).toEqual([guest])
+    expect(groupsOf("system:anonymous", known)).toEqual([known, guest])
+    expect(groupsOf("jane", guest)).toEqual([guest])
+  })
+
+  test("needs the right to all values of an attribute which several headers have", () => {
+    const { acting, asked } = cluster(constrained)({
+      "impersonate-user": ["jane"],
+      "impersonate-extra-acme.com%2fscopes": ["r"],
+      "impersonate-extra-%61cme.com%2fscopes": ["w"],
+    })
+    expect(acting().user.extra).toEqual({ "acme.com/scopes": ["r", "w"] })
+    expect(asked.flatMap((question) => question.split(" userextras/")[1] ?? [])).toEqual([
+      "acme.com/scopes r",
+      "acme.com/scopes w",
+    ])
   })
 
   test("is refused with a message that names the right which was missed first", () => {

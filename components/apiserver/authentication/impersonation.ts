@@ -75,12 +75,15 @@ function wantedUser({ header, headerNames }: Headers): WantedUser | undefined {
   const [name = ""] = header("impersonate-user")
   const groups = header("impersonate-group")
   const [uid = ""] = header("impersonate-uid")
-  const extra = Object.fromEntries(
-    headerNames()
-      .filter((key) => key.startsWith(EXTRA_PREFIX))
-      .map((key) => [unescaped(key.slice(EXTRA_PREFIX.length)), header(key)]),
-  )
-  const hasExtra = Object.keys(extra).length > 0
+  const values = new Map<string, readonly string[]>()
+  for (const each of headerNames()) {
+    if (!each.startsWith(EXTRA_PREFIX)) continue
+    // Several headers can mean the same key: it may be escaped or not.
+    const key = unescaped(each.slice(EXTRA_PREFIX.length))
+    values.set(key, [...(values.get(key) ?? []), ...header(each)])
+  }
+  const extra = Object.fromEntries(values)
+  const hasExtra = values.size > 0
   if (name !== "") return { name, groups, ...(uid === "" ? {} : { uid }), ...(hasExtra ? { extra } : {}) }
   if (groups.length > 0 || uid !== "" || hasExtra)
     throw badRequest(`requested ${goUser(groups, uid, extra)} without impersonating a user name`)
