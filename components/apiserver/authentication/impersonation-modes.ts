@@ -135,7 +135,7 @@ function mayHaveExtra({ sender, verb, wanted: { extra = {} }, isConstrained, che
   const asked = { user: sender, verb, ...AUTHENTICATION, resource: "userextras" }
   const fault = isConstrained ? extraFault(entries) : undefined
   if (fault !== undefined) throw forbiddenTo(asked, fault)
-  const isMany = entries.length >= MANY || entries.flatMap(([, values]) => values).length >= MANY
+  const isMany = entries.flatMap(([, values]) => values).length >= MANY
   if (isConstrained && isMany && isPassed(() => check({ ...asked, subresource: "*", name: "*" }))) return
   for (const [subresource, values] of entries) for (const value of values) check({ ...asked, subresource, name: value })
 }
@@ -146,8 +146,7 @@ function extraFault(entries: readonly (readonly [string, readonly string[]])[]):
     const [fault] = domainPathFaults("extra.key", key)
     if (fault !== undefined)
       return `impersonating an invalid key in extra is not allowed: ${fault.field}: ${fault.message}`
-    if (key !== key.toLowerCase())
-      return `impersonating a non-lowercase key in extra is not allowed: ${goQuoted(key)}`
+    if (key !== key.toLowerCase()) return `impersonating a non-lowercase key in extra is not allowed: ${goQuoted(key)}`
     if (values.includes("")) return "impersonating the empty string value in extra is not allowed"
   }
   return undefined

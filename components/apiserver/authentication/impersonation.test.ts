@@ -164,6 +164,49 @@ describe("a request that impersonates", () => {
     expect(cluster(unconstrained)(all).acting().user.name).toBe("jane")
   })
 
+  test.each<[name: string, sender: UserInfo]>([
+    ["system:node:n1", boss],
+    ["system:node:n1", agent],
+    ["system:serviceaccount:ns:builder", boss],
+  ])("of %s has nothing but the name by constrained rights", (name, sender) => {
+    for (const more of [
+      { "impersonate-group": ["a"] },
+      { "impersonate-uid": ["7"] },
+      { "impersonate-extra-acme.com%2fscopes": ["r"] },
+    ] satisfies Headers[]) {
+      const headers = { "impersonate-user": [name], ...more }
+      expect(cluster(constrained)(headers, sender).acting).toThrow("is forbidden")
+      expect(cluster(unconstrained)(headers, sender).acting().user.name).toBe(name)
+    }
+  })
+
+  test("of a node is that of an agent's own node only if the sender is a service account", () => {
+    const rights = cluster((question) => question.includes(":associated-node"))
+    const headers = { "impersonate-user": ["system:node:n1"] }
+    expect(rights(headers, agent).acting().constraint).toBe("impersonate:associated-node")
+    expect(rights(headers, { ...agent, name: "jane" }).acting).toThrow("is forbidden")
+  })
+
+  test("of what is no name of a node is that of any user, and so is a node without constraints", () => {
+    const invalid = cluster(constrained)({ "impersonate-user": ["system:node:A_b"] })
+    expect(invalid.acting()).toEqual({
+      user: { name: "system:node:A_b", groups: ["system:authenticated"] },
+      constraint: "impersonate:user-info",
+    })
+    const node = cluster(unconstrained)({ "impersonate-user": ["system:node:n1"] })
+    expect(node.acting().user.groups).toEqual(["system:authenticated"])
+    expect(node.asked).toEqual(["impersonate-on:arbitrary-node:get pods ns p", "impersonate users system:node:n1"])
+  })
+
+  test("of many values of attributes asks for the right to all", () => {
+    const { acting, asked } = cluster(constrained)({
+      "impersonate-user": ["jane"],
+      "impersonate-extra-acme.com%2fscopes": ["a", "b", "c", "d"],
+    })
+    acting()
+    expect(asked.flatMap((question) => question.split(" userextras/")[1] ?? [])).toEqual(["* *"])
+  })
+
   test("of many groups asks for the right to all groups, and for each without it", () => {
     // given
     const headers = { "impersonate-user": ["jane"], "impersonate-group": ["a", "b", "c", "d"] }
