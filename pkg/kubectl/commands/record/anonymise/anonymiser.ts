@@ -37,11 +37,36 @@ const NAME_MAPS: ReadonlySet<string> = new Set([
   "namespaceSelector",
 ])
 /** Fields with words of an API. */
-const WORDS: ReadonlySet<string> = new Set(["apiVersion", "kind", "uid", "resourceVersion", "fieldPath", "apiGroup"])
+const WORDS: ReadonlySet<string> = new Set(["apiVersion", "kind", "uid", "resourceVersion", "apiGroup"])
 /** Fields with a word of a few, which also custom kinds have. */
 const STATES: ReadonlySet<string> = new Set(["type", "status", "reason", "phase", "kind", "operator", "effect"])
-/** Parts of the schemas of custom kinds that tell of values, which are others now. */
-const OF_SCHEMAS: ReadonlySet<string> = new Set(["pattern", "default", "example", "x-kubernetes-validations"])
+/** Fields with names that people choose, which may look like a word of a few: Engineering. */
+const NAMES: ReadonlySet<string> = new Set([
+  "name",
+  "key",
+  // Labels are in maps, and have been replaced; the values of selectors are compared with them.
+  "values",
+  "topologyKey",
+  "matchLabelKeys",
+  "mismatchLabelKeys",
+  "labelKeys",
+  "resourceNames",
+  "user",
+  "username",
+  "users",
+  "groups",
+])
+/** Parts of the schemas of custom kinds that tell of values, which are others now, or of pages about them. */
+const OF_SCHEMAS: ReadonlySet<string> = new Set([
+  "pattern",
+  "default",
+  "enum",
+  "example",
+  "externalDocs",
+  "x-kubernetes-validations",
+])
+/** Fields of definitions with texts, beside those that other kinds have too. */
+const TEXTS_OF_DEFINITIONS: ReadonlySet<string> = new Set(["title", "deprecationWarning"])
 /** The annotations of Kubernetes in which people write. */
 const SAID: ReadonlySet<string> = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
@@ -52,6 +77,10 @@ const SAID: ReadonlySet<string> = new Set([
 /** What is the same in every cluster: numbers, amounts, times, UIDs. */
 const PLAIN =
   /^(?:-?\d+(?:\.\d+)?(?:[numkKMGTPE]i?|%|ms|[smhd])?|\d{4}-\d{2}-\d{2}T[\d:.]+Z|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|true|false|\*|)$/
+/** The form of a UID, which a key of some service may have too. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** A label or a container within the path of a field: `metadata.labels['team']`, `spec.containers{web}`. */
+const NAME_IN_PATH = /(?<=\[')[^']+(?='\])|(?<=\{)[^}]+(?=\})/g
 /** An address within a name: `10.0.0.1:6443`, `ip-10-0-0-1.internal`. */
 const ADDRESS = /(?<![\w.])(\d{1,3}(?:\.\d{1,3}){3}|(?<=ip-)\d{1,3}(?:-\d{1,3}){3})(?![\w])/
 /** A name in a domain of Kubernetes: of a label, a finalizer, a signer. */
@@ -82,9 +111,24 @@ export class Anonymiser {
   object(object: KubeObject): KubeObject {
     const { apiVersion, kind } = object
     const isOwn = !/^(?:v1$|apps\/|batch\/|autoscaling\/|policy\/|[a-z.]+\.k8s\.io\/)/.test(apiVersion)
-    const isDefinition = kind === "CustomResourceDefinition"
-    const made = this.#map(object as unknown as Fields, { isOwn, isDefinition })
+    const made =
+      kind === "CustomResourceDefinition"
+        ? this.#definition(object as unknown as Definition)
+        : this.#map(object as unknown as Fields, { isOwn, isDefinition: false })
     return { ...made, apiVersion, kind } as unknown as KubeObject
+  }
+
+  /** Names of a custom kind, its versions and its fields stay: controllers must find them. */
+  #definition({ spec, status, ...others }: Definition): Fields {
+    const { conversion, ...rest } = spec ?? {}
+    const of = { isOwn: false, isDefinition: true }
+    const plain = this.#map({ ...others, conversion }, { isOwn: false, isDefinition: false })
+    return {
+      ...plain,
+      spec: { ...this.#map(rest, of), conversion: plain["conversion"] },
+      conversion: undefined,
+      ...(status === undefined ? {} : { status: this.#map(status, of) }),
+    }
   }
 
   #map(fields: Fields, of: Of): Fields {
@@ -111,7 +155,6 @@ export class Anonymiser {
     if (Array.isArray(value)) return value.map((item) => this.#field(name, item, of))
     if (typeof value !== "object" || value === null) return value
     const fields = value as Fields
-    // The fields of a schema are those of its objects, which controllers must find.
     if (of.isDefinition) return this.#map(fields, of)
     const isTexts = Object.values(fields).every((each) => typeof each === "string")
     if (TEXT_MAPS.has(name) && isTexts) return this.#names(fields, (text) => this.#secret(name, text))
@@ -132,15 +175,19 @@ export class Anonymiser {
       : made
   }
 
-  #leaf(name: string, text: string, { isOwn }: Of): string {
+  #leaf(name: string, text: string, { isOwn, isDefinition }: Of): string {
+    if (isDefinition) return TEXTS.has(name) || TEXTS_OF_DEFINITIONS.has(name) ? this.#pseudonyms.text(text) : text
+    if (TEXTS.has(name) && UUID.test(text)) return this.#pseudonyms.text(text)
     if (WORDS.has(name) || PLAIN.test(text)) return text
+    if (name === "fieldPath") return text.replaceAll(NAME_IN_PATH, (part) => this.name(part))
     if (isAddress(text)) return otherAddress(text, this.#pseudonyms)
     if (TEXTS.has(name)) return this.#pseudonyms.text(text)
-    // Labels are in maps, and have been replaced; `values` of selectors are compared with them.
-    const isChoice = CHOICE.test(text) && name !== "values" && (!isOwn || STATES.has(name))
+    const isChoice = CHOICE.test(text) && !NAMES.has(name) && (!isOwn || STATES.has(name))
     return isChoice ? text : this.name(text)
   }
 }
+
+type Definition = Fields & { readonly spec?: Fields; readonly status?: Fields }
 
 /** What an object is of: a kind of one's own, or a definition of such a kind. */
 interface Of {
