@@ -3,6 +3,8 @@ import type { Overview } from "./cluster.ts"
 import { pushAll } from "../lists/push-all.ts"
 import { printed } from "../terminal/printed.ts"
 import { trialText } from "./trials.ts"
+import { wordsOf } from "./workload.ts"
+import { command } from "./command.ts"
 
 /** How many lines of evidence are shown of each cause. */
 const EVIDENCE = 12
@@ -58,8 +60,7 @@ export function overviewText({ state, examined, groups, unknown }: Overview): st
   }
   if (groups.length > 0) {
     const [first] = groups[0]!.objects
-    const where = first?.namespace === undefined ? "" : ` -n ${first.namespace}`
-    lines.push("", `More about one of them: k3ts why ${first!.kind.toLowerCase()}/${first!.name}${where}`)
+    lines.push("", `More about one of them: ${command`k3ts why ${wordsOf(first!)}`}`)
   }
   if (unknown.length > 0) pushAll(lines, ["", "Not known:", ...unknown.map((line) => `  ${line}`)])
   return printed(lines)

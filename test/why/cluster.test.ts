@@ -104,6 +104,31 @@ status: {conditions: [{type: Ready, status: "True"}, {type: Active, status: "Fal
     expect(code).toBe(2)
   })
 
+  test("names no command with a name that a program would take for an option of its own", async () => {
+    // given pods that refer to objects by the words of an option
+    const images = { "private.corp/web:1": { pullError: "401 Unauthorized" } }
+    await using cluster = await startCluster({ nodes: 1, images })
+    const option = '"--kubeconfig=/tmp/theirs"'
+    await cluster.apply(
+      pod("pulls", `{imagePullSecrets: [{name: ${option}}], containers: [{name: c, image: "private.corp/web:1"}]}`) +
+        pod(
+          "reads",
+          `{containers: [{name: c, image: "app:1"}], volumes: [{name: v, secret: {secretName: ${option}}}]}`,
+        ),
+    )
+    await cluster.advance("3m")
+
+    // when somebody asks why, then it is told of, and stands in no command
+    for (const [name, code] of [
+      ["pulls", "image-credentials"],
+      ["reads", "secret-missing"],
+    ]) {
+      const [first] = (await ask(cluster, `pod/${name}`)).answer.findings
+      expect(first?.cause).toMatchObject({ code, message: expect.stringContaining("--kubeconfig=/tmp/theirs") })
+      expect([...first!.hints, ...first!.mends.map(({ command }) => command)].join("\n")).not.toContain("--kubeconfig")
+    }
+  })
+
   test("takes KIND NAME, short names and other kinds, and refuses what is neither", async () => {
     await using cluster = await startCluster({ nodes: 1 })
     await cluster.apply(deployment("web", `{containers: [{name: c, image: "app:1"}]}`))

@@ -1,3 +1,4 @@
+import { isDNS1123Subdomain } from "../../apimachinery/validation/names.ts"
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
@@ -250,7 +251,7 @@ async function credentials(
     if (secret === undefined)
       return {
         says: `Secret ${name} of imagePullSecrets does not exist in namespace ${namespace}`,
-        hints: [String(commandFor(name))],
+        hints: isDNS1123Subdomain(name) === undefined ? [String(commandFor(name))] : [],
         sure: true,
       }
     if (!PULL_TYPES.includes(secret.type ?? ""))
