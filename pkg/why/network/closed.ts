@@ -15,9 +15,11 @@ type Port = NonNullable<Service["spec"]["ports"]>[number]
  * declare the port, and only whether it can be connected to.
  */
 export async function closedFinding(service: Service, ready: readonly Pod[], ward: Ward): Promise<Finding | undefined> {
-  const groups = await byWorkload(ready, ward)
-  for (const port of service.spec.ports ?? []) {
-    if ((port.protocol ?? "TCP") !== "TCP") continue
+  const undeclared = (service.spec.ports ?? []).filter(
+    (port) => (port.protocol ?? "TCP") === "TCP" && ready.some((pod) => undeclaredTarget(pod, port) !== undefined),
+  )
+  const groups = undeclared.length === 0 ? [] : await byWorkload(ready, ward)
+  for (const port of undeclared) {
     const refusals = await Promise.all(
       groups.map(async (one) => ({ ...one, answer: await refusal(one.pod, port, ward) })),
     )
@@ -37,10 +39,14 @@ interface Group {
   readonly pod: Pod
 }
 
+/** Of so many workloads a pod is asked: each pod without a controller is one of its own. */
+const MOST_WORKLOADS = 10
+
 /** Returns a pod of each workload. */
 async function byWorkload(pods: readonly Pod[], ward: Ward): Promise<readonly Group[]> {
   const groups: Group[] = []
   for (const pod of pods) {
+    if (groups.length === MOST_WORKLOADS) break
     const { ref: owner } = await workloadOf(pod, ward)
     if (!groups.some((one) => isSame(one.owner, owner))) groups.push({ owner, pod })
   }
@@ -52,11 +58,17 @@ const declaredBy = ({ spec }: Pod): readonly number[] =>
     .flatMap(({ ports }) => ports ?? [])
     .flatMap(({ protocol, containerPort }) => (protocol === "UDP" ? [] : [containerPort]))
 
-/** Returns the words of a pod that refuses a connection to a port which it does not declare. */
-async function refusal(pod: Pod, port: Port, { reader }: Ward): Promise<string | undefined> {
+/** Returns the port of a pod to which a Service sends, where the pod declares others and not this one. */
+function undeclaredTarget(pod: Pod, port: Port): number | undefined {
   const target = targetPortIn(pod, port)
   const declared = declaredBy(pod)
-  if (target === undefined || declared.length === 0 || declared.includes(target)) return undefined
+  return target === undefined || declared.length === 0 || declared.includes(target) ? undefined : target
+}
+
+/** Returns the words of a pod that refuses a connection to a port which it does not declare. */
+async function refusal(pod: Pod, port: Port, { reader }: Ward): Promise<string | undefined> {
+  const target = undeclaredTarget(pod, port)
+  if (target === undefined) return undefined
   const { namespace = "", name = "" } = pod.metadata
   const answer = await reader.failure(`/api/v1/namespaces/${namespace}/pods/${name}:${target}/proxy/`)
   return answer !== undefined && /connection refused|ECONNREFUSED/i.test(answer) ? answer : undefined

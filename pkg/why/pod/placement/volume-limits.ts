@@ -1,10 +1,11 @@
+import type { KubeObject } from "../../../apimachinery/resource.ts"
 import type { Pod } from "../../../api/core/v1/pod/pod.ts"
 import { claimNamesOf } from "../../../pods/pod-claims.ts"
 import { finding, type Finding } from "../../answer.ts"
 import type { Ward } from "../../doctor.ts"
 import { CLAIMS, CSI_NODES, VOLUMES } from "../../reading/kinds.ts"
 
-/** Returns the names of CSI volumes by driver that pods use, each as `<driver>/<handle>`. */
+/** Returns the drivers of the CSI volumes that pods use, by `<driver>/<handle>`. */
 async function attachedBy(pods: readonly Pod[], { reader }: Ward): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const pod of pods)
@@ -23,15 +24,25 @@ export async function volumeLimits(
   pods: readonly Pod[],
   ward: Ward,
 ): Promise<(node: string) => readonly string[]> {
-  const wanted = await attachedBy([pod], ward)
   const full = new Map<string, readonly string[]>()
-  for (const { metadata, spec } of wanted.size === 0 ? [] : ((await ward.reader.listIfAllowed(CSI_NODES)) ?? [])) {
-    const { name = "" } = metadata
-    const there = await attachedBy(
-      pods.filter((other) => other.spec.nodeName === name),
-      ward,
-    )
-    const words = (spec.drivers ?? []).flatMap(({ name: driver, allocatable }) => {
+  const wanted = await attachedBy([pod], ward)
+  const drivers = new Set(wanted.values())
+  const nodes = drivers.size === 0 ? [] : ((await ward.reader.listIfAllowed(CSI_NODES)) ?? [])
+  const limiting = nodes.map(({ metadata, spec }) => ({
+    name: metadata.name ?? "",
+    drivers: (spec.drivers ?? []).filter(
+      ({ name, allocatable }) => drivers.has(name) && allocatable?.count !== undefined,
+    ),
+  }))
+  if (limiting.every((one) => one.drivers.length === 0)) return () => []
+  // Read as a whole, the claims and volumes of all pods take two requests. Who may not read them is not told of limits.
+  for (const kind of [CLAIMS, VOLUMES])
+    if ((await ward.reader.listIfAllowed<KubeObject>(kind)) === undefined) return () => []
+  const byNode = Map.groupBy(pods, ({ spec }) => spec.nodeName)
+  for (const { name, drivers: limited } of limiting) {
+    if (limited.length === 0) continue
+    const there = await attachedBy(byNode.get(name) ?? [], ward)
+    const words = limited.flatMap(({ name: driver, allocatable }) => {
       const most = allocatable?.count
       const count = (of: ReadonlyMap<string, string>) => [...of.values()].filter((one) => one === driver).length
       const added = [...wanted].filter(([id, of]) => of === driver && !there.has(id)).length
