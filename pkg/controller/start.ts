@@ -3,6 +3,7 @@ import type { KubeObject, Resource } from "../apimachinery/resource.ts"
 import { keyFrom, type Informer, type Key } from "../client/informer.ts"
 import type { ComponentContext } from "../component/component.ts"
 import { contain, isMistake } from "../failure/contain.ts"
+import { exactKey } from "../cache/exact-key.ts"
 import type { Logger } from "../log/log.ts"
 import { PacedLog } from "../log/paced-log.ts"
 import { PendingCauses } from "../tracing/pending-causes.ts"
@@ -264,7 +265,7 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
     const fields = { err, reason: err instanceof ApiError ? err.reason : undefined }
     if (isMistake(err)) contain("reconcile", err, log)
     else if (isConflict(err)) log.debug(message, fields)
-    else if (!this.#failures.warn(`${key} ${errorMessage(err)}`, message, { key, ...fields }))
+    else if (!this.#failures.warn(exactKey([key, errorMessage(err)]), message, { key, ...fields }))
       log.debug(FAILED_AGAIN, { key, ...fields })
     this.#queue.retry(key)
   }

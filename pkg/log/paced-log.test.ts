@@ -36,3 +36,10 @@ test("of more subjects than are counted the oldest are forgotten", () => {
   log.warn("0", "It failed", {})
   expect(lines).toHaveLength(1002)
 })
+
+test("long subjects are told apart by their ends too", () => {
+  const { log, lines } = stage()
+  const long = "x".repeat(100_000)
+  for (const end of ["a", "b", "a"]) log.warn(long + end, "It failed", { end })
+  expect(lines).toEqual(['It failed {"end":"a","times":1}', 'It failed {"end":"b","times":1}'])
+})
