@@ -219,7 +219,6 @@ export class ClientConfig {
     return merged
   }
 
-  /** Whether nothing says which server to use. */
   /** Whether nothing names a server. Credentials are not looked at, since the default server is not one of TLS. */
   #isDefault(config: Kubeconfig): boolean {
     const cluster = this.#cluster(config)
