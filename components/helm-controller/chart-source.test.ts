@@ -126,6 +126,7 @@ describe("the chart of a HelmChart", () => {
     const digest = `sha256:${createHash("sha256").update("packed").digest("hex")}`
     const manifest = JSON.stringify({ layers: [{ mediaType: layer, digest }] })
     const forged = JSON.stringify({ layers: [{ mediaType: layer, digest: digest.replace(/.{4}$/, "0000") }] })
+    const long = `sha512:${createHash("sha512").update("packed").digest("hex")}`
     const named = `sha256:${createHash("sha256").update(manifest).digest("hex")}`
     using registry = await serving({
       "/v2/charts/shop/tags/list": only(
@@ -135,6 +136,8 @@ describe("the chart of a HelmChart", () => {
       "/v2/charts/shop/manifests/1.10.0_x": only(manifest),
       [`/v2/charts/shop/manifests/${named}`]: only(manifest),
       "/v2/charts/shop/manifests/3.0.0": only(forged),
+      "/v2/charts/shop/manifests/4.0.0": only(JSON.stringify({ layers: [{ mediaType: layer, digest: long }] })),
+      [`/v2/charts/shop/blobs/${long}`]: only("packed"),
       [`/v2/charts/shop/blobs/${digest}`]: only("packed"),
       [`/v2/charts/shop/blobs/${digest.replace(/.{4}$/, "0000")}`]: only("packed"),
       [`/v2/charts/shop/manifests/${digest}`]: only(manifest),
@@ -153,6 +156,7 @@ describe("the chart of a HelmChart", () => {
     expect(await got(spec, secrets)).toBe("packed")
     expect(registry.asked).toContain("/v2/charts/shop/manifests/1.10.0_x Bearer t0ken")
     expect(await got({ ...spec, chart: `${spec.chart}@${named}` }, secrets)).toBe("packed")
+    expect(await got({ ...spec, version: "4.0.0" }, secrets)).toBe("packed")
     // and what has another digest than was asked for is refused
     await expect(got({ ...spec, version: "3.0.0" }, secrets)).rejects.toThrow("has sent content with the digest")
     await expect(got({ ...spec, chart: `${spec.chart}@${digest}` }, secrets)).rejects.toThrow(

@@ -151,9 +151,10 @@ async function fromRegistry(
   return checkDigest((await ask(`${base}/blobs/${layer.digest}`)).body, layer.digest)
 }
 
-/** Returns content whose digest is the one that was asked for. @throws Error */
+/** Returns content whose digest is the one that was asked for. Source: OCI image-spec, descriptor.md. @throws Error */
 function checkDigest(content: Buffer, wanted: string): Buffer {
-  const digest = `sha256:${createHash("sha256").update(content).digest("hex")}`
+  const algorithm = wanted.startsWith("sha512:") ? "sha512" : "sha256"
+  const digest = `${algorithm}:${createHash(algorithm).update(content).digest("hex")}`
   if (digest !== wanted) throw new Error(`the registry has sent content with the digest ${digest} for ${wanted}`)
   return content
 }
