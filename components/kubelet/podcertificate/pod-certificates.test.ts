@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { PodCertificateRequest } from "../../../pkg/api/certificates/v1beta1/podcertificaterequest.ts"
 import { requestedKey } from "../../../pkg/api/certificates/v1beta1/podcertificaterequest-validation.ts"
+import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { ServiceAccount } from "../../../pkg/api/core/v1/serviceaccount.ts"
 import { certifyKey, createCa } from "../../../pkg/pki/certificate.ts"
 import { volumeHost, type VolumeHost } from "../volumes/volume-host.fixtures.ts"
@@ -183,6 +184,10 @@ describe("certificates of pods", () => {
     await expect(create("node-0", { serviceAccountName: "other" })).rejects.toThrow("that differs from running pod")
     await expect(create("node-0", { serviceAccountUID: "other" })).rejects.toThrow("names service account UID")
     await expect(create("node-0", { nodeUID: "other" })).rejects.toThrow("inconsistent with the running node")
+    const { metadata: second } = await cluster.client.create(Node, { metadata: { name: "node-1" } })
+    await expect(create("node-1", { nodeName: "node-1", nodeUID: second.uid! })).rejects.toThrow(
+      'is not running on node "node-1"',
+    )
     const other = cluster.as("system:node:node-1", ["system:nodes"])
     await expect(other.list(PodCertificateRequest)).rejects.toThrow("can only list/watch podcertificaterequests with")
     expect((await other.list(PodCertificateRequest, { fieldSelector: "spec.nodeName=node-1" })).items).toEqual([])
