@@ -29,7 +29,7 @@ const command = defineCommand({
       "default, node by node. The copy is in memory and has simulated nodes of the " +
       "same sizes; nothing of it reaches the cluster, of which it needs only the right to list objects.",
     "The exit code is 1 where the change fails, pods are not well afterwards, containers restart, or a Service has no " +
-      "endpoint for some time, or an upgrade removes versions that are in use.",
+      "endpoint for some time, or an upgrade removes versions that are in use, or skips a minor version.",
   ].join("\n"),
   flags,
   positionals: { name: "CHANGE…", min: 1, max: Infinity },
@@ -47,7 +47,12 @@ const command = defineCommand({
     const asked = args[0] === "upgrade" ? await upgradeAsked(args.slice(1)) : changeOf(args, namespace)
     const source = await readSource(flags)
     const { content, left } = source
-    const { change, upgrade, text }: Asked = typeof asked === "function" ? { change: asked } : await asked.of(source)
+    const {
+      change,
+      upgrade,
+      text,
+      isTooMuch = false,
+    }: Asked = typeof asked === "function" ? { change: asked } : await asked.of(source)
     const fork = await startFork(content, { seed: 1 })
     await fork.cluster.advance(SETTLING)
     const found = await forecast(fork.cluster, change, flags.for * 1000)
@@ -58,7 +63,7 @@ const command = defineCommand({
       print(forecastText(found, args.join(" "), missing))
       if (text !== undefined) print(text)
     }
-    return isTrouble(found) || (upgrade?.gone.length ?? 0) > 0 ? 1 : 0
+    return isTrouble(found) || isTooMuch ? 1 : 0
   },
 })
 
@@ -67,6 +72,8 @@ interface Asked {
   readonly change: Change
   readonly upgrade?: Upgrade
   readonly text?: string
+  /** Whether what is known beside is reason enough not to make it. */
+  readonly isTooMuch?: boolean
 }
 
 /** Reads the words behind `upgrade`. @throws UsageError */
@@ -80,7 +87,8 @@ async function upgradeAsked(words: readonly string[]): Promise<{ of(source: Sour
   return {
     async of(source) {
       const upgrade = await upgradeFrom(source, read)
-      return { change: nodesInTurn(upgrade.drains), upgrade, text: upgradeText(upgrade) }
+      const isTooMuch = upgrade.gone.length > 0 || upgrade.tooFar.length > 0
+      return { change: nodesInTurn(upgrade.drains), upgrade, text: upgradeText(upgrade), isTooMuch }
     },
   }
 }

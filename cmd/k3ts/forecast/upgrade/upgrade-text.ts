@@ -8,10 +8,10 @@ const MOST_LINES = 15
 const MOST_OBJECTS = 3
 
 /** Returns what is known of an upgrade beside what happens in the copy. */
-export function upgradeText({ from, to, drains, gone, deprecated, fields, notes, unknown }: Upgrade): string {
+export function upgradeText({ from, to, drains, gone, deprecated, fields, tooFar, unknown }: Upgrade): string {
   return printed([
     `Upgrade from ${from} to ${to}: each node is away for ${AWAY} in turn, ${drains ? "and is drained before" : "and its pods run on"}`,
-    ...notes.map((note) => `  ${note}`),
+    ...tooFar.map((note) => `  ${note}`),
     ...part(`In use, and not served by ${to}`, gone.map(useLine)),
     ...part(`In use, and deprecated in ${to}`, deprecated.map(useLine)),
     ...part(

@@ -124,7 +124,7 @@ describe("an upgrade of a cluster", () => {
     expect(upgradeText(upgrade)).toBe(
       [
         "Upgrade from 1.36 to 1.41: each node is away for 1m in turn, and its pods run on",
-        "  API servers are upgraded one minor version after the other: by way of 1.37",
+        "  API servers are upgraded one minor version after the other: by way of 1.37 to 1.40",
         "  kubelets of 1.36 are too old for an API server of 1.41: three minor versions at most",
         "No deprecated version or field is in use",
         "Not known:",

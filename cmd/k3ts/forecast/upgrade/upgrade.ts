@@ -38,7 +38,8 @@ export interface Upgrade {
   readonly gone: readonly ApiUse[]
   readonly deprecated: readonly ApiUse[]
   readonly fields: readonly FieldWarning[]
-  readonly notes: readonly string[]
+  /** Why it is too far from the versions that there are, in words. */
+  readonly tooFar: readonly string[]
   readonly unknown: readonly string[]
 }
 
@@ -74,8 +75,10 @@ export function upgradeOf({ minor, drains, objects, serverMinor, metrics }: Upgr
     gone: uses.filter(({ removedMinor }) => removedMinor <= to),
     deprecated: uses.filter(({ removedMinor }) => removedMinor > to),
     fields: fieldWarnings(all),
-    notes: [
-      ...(to - from > 1 ? [`API servers are upgraded one minor version after the other: by way of 1.${from + 1}`] : []),
+    tooFar: [
+      ...(to - from > 1
+        ? [`API servers are upgraded one minor version after the other: by way of ${versionsBetween(from, to)}`]
+        : []),
       ...(to - oldest > 3
         ? [`kubelets of 1.${oldest} are too old for an API server of 1.${to}: three minor versions at most`]
         : []),
@@ -98,3 +101,6 @@ const minorOf = (version: string): number | undefined => {
   const [, minor] = /^v?1\.(\d+)/.exec(version) ?? []
   return minor === undefined ? undefined : Number(minor)
 }
+
+const versionsBetween = (from: number, to: number): string =>
+  to - from === 2 ? `1.${from + 1}` : `1.${from + 1} to 1.${to - 1}`
