@@ -35,17 +35,24 @@ spec:
 
 test("a log does not make anybody give rights to an account of others", async () => {
   // given a pod that writes what a program writes to which a right is refused
-  const refusal = (user: string) => `User "${user}" cannot list resource "secrets" in API group "" at the cluster scope`
-  const writes = (user: string) => ({ runsMs: 10, exitCode: 1, logs: [refusal(user)] })
+  const refusal = (user: string, resource: string) =>
+    `User "${user}" cannot list resource "${resource}" in API group "" at the cluster scope`
+  const writes = (user: string, resource = "secrets") => ({
+    runsMs: 10,
+    exitCode: 1,
+    logs: [refusal(user, resource)],
+  })
   await using cluster = await startCluster({
     nodes: 1,
     images: {
       "own:1": writes("system:serviceaccount:default:default"),
       "other:1": writes("system:serviceaccount:evil:default"),
       "shell:1": writes("system:serviceaccount:default:default;id"),
+      "several:1": writes("system:serviceaccount:default:default", "pods,secrets"),
+      "every:1": writes("system:serviceaccount:default:default", "*"),
     },
   })
-  for (const name of ["own", "other", "shell"])
+  for (const name of ["own", "other", "shell", "several", "every"])
     await cluster.apply(`
 apiVersion: v1
 kind: Pod
@@ -54,7 +61,8 @@ spec: {containers: [{name: c, image: "${name}:1"}]}
 `)
   await cluster.advance("1m")
 
-  // then only the pod's own account is named in a command
+  // then only the pod's own account is named in a command, and one kind
   const gives = async (name: string) => (await why(cluster, `pod/${name}`)).includes("--serviceaccount=")
   expect([await gives("own"), await gives("other"), await gives("shell")]).toEqual([true, false, false])
+  expect([await gives("several"), await gives("every")]).toEqual([false, false])
 })

@@ -11,7 +11,7 @@ import { command } from "../command.ts"
 
 /** The API server's words for a request without a right. */
 const FORBIDDEN =
-  /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)?/
+  /User "([^"]+)" cannot (\w+) resource "([a-z0-9./-]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)?/
 
 /** Returns which right a service account lacks, by a line of a log; undefined for other lines. */
 export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<Finding | undefined> {
