@@ -18,8 +18,8 @@ const LINE_END = 0x0a
 const MOST_HEAD_BYTES = 2 ** 16
 
 /**
- * Reads a recording of at most `mostBytes` when it is unpacked. @throws RecordingError for a file that is none, of a later version, damaged or cut off, or that
- * contradicts itself
+ * Reads a recording of at most `mostBytes` when it is unpacked.
+ * @throws RecordingError for a file that is none, of a later version, damaged or cut off, or that contradicts itself
  */
 export async function readRecording(bytes: Uint8Array, mostBytes = MOST_BYTES): Promise<Recording> {
   const newline = bytes.subarray(0, MOST_HEAD_BYTES).indexOf(LINE_END)

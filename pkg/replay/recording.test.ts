@@ -130,6 +130,24 @@ describe("a recording", () => {
     ["a group that is a path", fileOf(named({ name: "a" }, { apiVersion: "../v1/v1" })), /names of an object/],
     ["a resource that is a path", fileOf([{ ...write(1), resource: "../pods" }, end(0, 1)]), /a plural name/],
     ["an object without names", fileOf(named({})), /names of an object/],
+    ["a name that is a folder", fileOf(named({ name: ".." })), /names of an object/],
+    ["a kind that is a path", fileOf(named({ name: "a" }, { kind: "../Pod" })), /names of an object/],
+    [
+      "a write behind the end of its time",
+      fileOf([write(1, { time: "2026-01-02T00:00:00Z" }), end(0, 1)]),
+      /behind the end/,
+    ],
+    [
+      "an object behind writes",
+      fileOf([write(1), { type: "object", resource: "configmaps", object: configMap("b") }, end(1, 1)]),
+      /an object behind writes/,
+    ],
+    ["a last line without an end", Buffer.concat([fileOf([end(0, 0)]), gzipSync("{}")]), /last line has no end/],
+    [
+      "a head without a time",
+      fileOf([end(0, 0)], { k3tsRecording: RECORDING_FORMAT, ...HEAD, begin: "yesterday" }),
+      /first line is damaged/,
+    ],
     ["a verb of its own", fileOf([write(1, { verb: "exec" }), end(0, 1)]), /verb must be/],
   ])("that is %s is refused", async (_, file, wants) => {
     expect(await failureOf(file)).toMatch(wants)
