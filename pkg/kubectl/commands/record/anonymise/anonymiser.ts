@@ -80,7 +80,7 @@ const PLAIN =
 /** The form of a UID, which a key of some service may have too. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** A label or a container within the path of a field: `metadata.labels['team']`, `spec.containers{web}`. */
-const NAME_IN_PATH = /(?<=\[')[^']+(?='\])|(?<=\{)[^}]+(?=\})/g
+const NAME_IN_PATH = /(?<=\[')[^']+(?='\])|(?<=\{)[^{}]+(?=\})/g
 /** An address within a name: `10.0.0.1:6443`, `ip-10-0-0-1.internal`. */
 const ADDRESS = /(?<![\w.])(\d{1,3}(?:\.\d{1,3}){3}|(?<=ip-)\d{1,3}(?:-\d{1,3}){3})(?![\w])/
 /** A name in a domain of Kubernetes: of a label, a finalizer, a signer. */
