@@ -37,7 +37,7 @@ beforeAll(async () => {
                   },
                 })
               case `/openapi/v3/apis/${GROUP}/v1`:
-                return Response.json(V3)
+                return Response.json(V3, { headers: { ETag: '"AB12"' } })
               default:
                 return new Response(null, { status: 404 })
             }
@@ -67,6 +67,14 @@ describe("OpenAPI of an extension server", () => {
     expect(paths![`apis/${GROUP}/v1`]).toEqual({ serverRelativeURL: `/openapi/v3/apis/${GROUP}/v1?hash=AB12` } as never)
     expect(JSON.stringify(paths)).not.toContain("EVIL")
     expect(await get(`/openapi/v3/apis/${GROUP}/v1?hash=AB12`)).toEqual(V3 as never)
+  })
+
+  test.each([
+    ["of its own", "AB12", "public, immutable"],
+    ["of an older document", "0000", "no-cache, private"],
+  ])("has the right to be kept under a hash %s", async (_, hash, wants) => {
+    const { headers } = await http.call("GET", `/openapi/v3/apis/${GROUP}/v1?hash=${hash}`)
+    expect(headers["cache-control"]).toBe(wants)
   })
 })
 

@@ -126,18 +126,23 @@ export class Exchange {
     } else if (body.length > GZIP_FROM_BYTES && acceptsGzip(this.header("accept-encoding"))) {
       gzip(body, { level: 1 }, (err, packed) => {
         if (res.destroyed) return
-        if (err === null) answer(res, code, { ...headers, "Content-Encoding": "gzip", Vary: "Accept-Encoding" }, packed)
-        else answer(res, code, headers, body)
+        if (err !== null) return answer(res, code, headers, body)
+        // A client that keeps responses must still see that this one depends on `Accept`.
+        const vary = [headers["Vary"] ?? [], "Accept-Encoding"].flat().join(", ")
+        answer(res, code, { ...headers, "Content-Encoding": "gzip", Vary: vary }, packed)
       })
     } else answer(res, code, headers, body)
   }
 
-  /** Sends 304, without a body and without a type, which a cache would take for the type of the cached body. */
-  sendUnchanged(): void {
+  /**
+   * Sends 304, without a body and without a type, which a cache would take for the type of the cached body. A cache
+   * takes the headers of `more` over.
+   */
+  sendUnchanged(more?: OutgoingHttpHeaders): void {
     const { res } = this
     if (res.headersSent || res.destroyed) return
     const { "Content-Type": _, ...headers } = this.headers("")
-    res.writeHead(304, headers)
+    res.writeHead(304, { ...headers, ...more })
     res.end()
   }
 

@@ -11,10 +11,13 @@ import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { GIT_VERSION } from "../../../pkg/version/version.ts"
 import { inSteps } from "../../../pkg/clock/in-steps.ts"
 
+/** How long a client may keep a document whose address has its hash, as upstream says. */
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000
+
 /** The OpenAPI documents of the kinds served now. */
 export interface OpenApiDocuments {
   v2(accept: string | undefined, ifNoneMatch: string | undefined): Promise<Response>
-  v3Index(): Promise<Response>
+  v3Index(ifNoneMatch: string | undefined): Promise<Response>
   /** Returns undefined when there is no document of that path. */
   v3(path: string, hash: string | undefined, ifNoneMatch: string | undefined): Promise<Response | undefined>
 }
@@ -30,7 +33,7 @@ export type OtherDocuments = Pick<RemoteOpenApi, "generation" | "v2" | "v3" | "v
 export function createOpenApi(
   scheme: Scheme,
   others: OtherDocuments,
-  clock: Pick<Clock, "monotonic" | "afterTurn">,
+  clock: Pick<Clock, "now" | "monotonic" | "afterTurn">,
 ): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined
   return async () => {
@@ -62,7 +65,7 @@ interface Body {
 function documentsOf(
   scheme: Scheme,
   others: OtherDocuments,
-  clock: Pick<Clock, "monotonic" | "afterTurn">,
+  clock: Pick<Clock, "now" | "monotonic" | "afterTurn">,
   { makingOpenApiV2, makingOpenApiV3, encoding, encodeGnostic, GNOSTIC_TYPE, merged }: Makers,
 ): OpenApiDocuments {
   const served: documentMakers.Served = {
@@ -129,21 +132,25 @@ function documentsOf(
       const type = (accept ?? "").includes("proto-openapi.spec.v2") ? GNOSTIC_TYPE : "application/json"
       const { bytes, hash } = await v2Body(type)
       return ifNoneMatch === `"${hash}"`
-        ? unchanged(hash)
+        ? unchanged({ ETag: `"${hash}"`, Vary: "Accept" })
         : new Response(bytes, { headers: { "Content-Type": type, ETag: `"${hash}"`, Vary: "Accept" } })
     },
-    async v3Index() {
+    async v3Index(ifNoneMatch) {
       const foreign = await others.v3Hashes()
       const own: (readonly [string, string])[] = []
       for (const [path, make] of documents) own.push([path, await hashOf(path, () => inSteps(make(), clock))])
       const paths = Object.fromEntries(
         [...own, ...foreign].map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]),
       )
-      return Response.json({ paths })
+      const text = JSON.stringify({ paths })
+      const hash = hashOfBytes(text)
+      return ifNoneMatch === `"${hash}"`
+        ? unchanged({ ETag: `"${hash}"` })
+        : new Response(text, { headers: { "Content-Type": "application/json", ETag: `"${hash}"` } })
     },
     async v3(path, hash, ifNoneMatch) {
       const other = await others.v3(path)
-      if (other !== undefined && "body" in other) return passedOn(other)
+      if (other !== undefined && "body" in other) return passedOn(other, hash, clock.now())
       const steps = documents.get(path)
       if (other === undefined && steps === undefined) return undefined
       const make: Make = async () => (other === undefined ? inSteps(steps!(), clock) : other.document)
@@ -151,29 +158,39 @@ function documentsOf(
       // The document has changed since the client read the index, so the client is redirected to the new one.
       if (hash !== undefined && hash !== current)
         return new Response(null, { status: 301, headers: { Location: `/openapi/v3/${path}?hash=${current}` } })
-      if (ifNoneMatch === `"${current}"`) return unchanged(current)
-      const headers = {
-        "Content-Type": "application/json",
-        ETag: `"${current}"`,
-        Vary: "Accept",
-        ...(hash === undefined ? {} : { "Cache-Control": "public, immutable" }),
-      }
-      return new Response((await json(await make())).bytes, { headers })
+      const headers = { ETag: `"${current}"`, Vary: "Accept", ...keeping(clock.now(), hash) }
+      if (ifNoneMatch === `"${current}"`) return unchanged(headers)
+      return new Response((await json(await make())).bytes, {
+        headers: { "Content-Type": "application/json", ...headers },
+      })
     },
   }
 }
 
-/** Passes on the response of an extension API server about one of its versions. */
-function passedOn({ code, header, body }: ExtensionAnswer): Response | undefined {
+/**
+ * The headers that let a client keep a document for a year without asking again, where its address has its hash. `now`
+ * is in milliseconds since the epoch.
+ */
+const keeping = (now: number, hash: string | undefined): Readonly<Record<string, string>> =>
+  hash === undefined ? {} : { "Cache-Control": "public, immutable", Expires: new Date(now + YEAR_MS).toUTCString() }
+
+/** Passes on the response of an extension API server about one of its versions. `hash` is what the client asks for. */
+function passedOn(
+  { code, header, body }: ExtensionAnswer,
+  hash: string | undefined,
+  now: number,
+): Response | undefined {
   if (code !== 200) return undefined
   const etag = header("etag")
+  // Under the address of an older document, this one must not be kept.
+  const kept = etag === `"${hash}"` ? keeping(now, hash) : {}
   const headers = { "Content-Type": "application/json", Vary: "Accept", ...(etag === undefined ? {} : { ETag: etag }) }
-  return new Response(new Uint8Array(body), { headers })
+  return new Response(new Uint8Array(body), { headers: { ...headers, ...kept } })
 }
 
-const unchanged = (hash: string): Response => new Response(null, { status: 304, headers: { ETag: `"${hash}"` } })
+const unchanged = (headers: Readonly<Record<string, string>>): Response => new Response(null, { status: 304, headers })
 
-const bodyOf = (bytes: Uint8Array): Body => ({
-  bytes: new Uint8Array(bytes),
-  hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
-})
+const hashOfBytes = (bytes: Uint8Array | string): string =>
+  createHash("sha512").update(bytes).digest("hex").toUpperCase()
+
+const bodyOf = (bytes: Uint8Array): Body => ({ bytes: new Uint8Array(bytes), hash: hashOfBytes(bytes) })

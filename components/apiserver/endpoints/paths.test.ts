@@ -34,6 +34,35 @@ describe("the paths outside of resources", () => {
     expect((await call("GET", "/apis/nowhere")).code).toBe(404)
   })
 
+  test("let clients keep OpenAPI: under an address with the hash for a year, else as long as it has not changed", async () => {
+    // given the index, and the address of a document
+    const index = await call("GET", "/openapi/v3")
+    const { paths } = JSON.parse(index.text) as { paths: Record<string, { serverRelativeURL: string }> }
+    const address = paths["apis/apps/v1"]!.serverRelativeURL
+    const keeping = ({ headers }: Awaited<ReturnType<typeof call>>) => [headers["cache-control"], headers["vary"]]
+    // when the document is requested at its address
+    const before = Date.now()
+    const whole = await call("GET", address)
+    // then it says so, also when a client that has it asks
+    expect(keeping(whole)).toEqual(["public, immutable", "Accept"])
+    const days = (Date.parse(String(whole.headers["expires"])) - before) / 86_400_000
+    expect(Math.round(days)).toBe(365)
+    const unchanged = await call("GET", address, { headers: { "if-none-match": String(whole.headers["etag"]) } })
+    expect([unchanged.code, ...keeping(unchanged)]).toEqual([304, "public, immutable", "Accept"])
+    expect(unchanged.headers["expires"]).toBeDefined()
+    // and elsewhere clients must ask each time
+    const plain = await call("GET", "/openapi/v3/apis/apps/v1")
+    expect([...keeping(plain), plain.headers["expires"]]).toEqual(["no-cache, private", "Accept", undefined])
+    const headers = { "if-none-match": String(index.headers["etag"]) }
+    expect(keeping(index)).toEqual(["no-cache, private", undefined])
+    expect((await call("GET", "/openapi/v3", { headers })).code).toBe(304)
+  })
+
+  test("say of a packed document that it depends on the accepted type too", async () => {
+    const packed = await call("GET", "/openapi/v2", { headers: { "accept-encoding": "gzip" } })
+    expect([packed.headers["content-encoding"], packed.headers["vary"]]).toEqual(["gzip", "Accept, Accept-Encoding"])
+  })
+
   test.each([
     { method: "POST", path: "/apis", wants: 200 },
     { method: "OPTIONS", path: "/apis/apps", wants: 200 },

@@ -113,19 +113,18 @@ async function respond(app: Hono<Env>, exchange: Exchange, { verb, path, past }:
   }
   const response = await app.fetch(new Request(urlOf(past?.target ?? req.url ?? "/"), { headers }), { exchange })
   if (verb !== "get" && verb !== "head" && response.status !== 404 && !ANY_METHOD.test(path)) throw noSuchMethod()
-  for (const name of ["etag", "vary", "expires", "last-modified", "location", "content-disposition"]) {
+  for (const name of ["etag", "expires", "last-modified", "location", "content-disposition"]) {
     const value = response.headers.get(name)
     if (value !== null && !exchange.res.headersSent) exchange.res.setHeader(name, value)
   }
-  if (response.status === 304) return exchange.sendUnchanged()
+  const [cacheControl, vary] = [response.headers.get("cache-control"), response.headers.get("vary")]
+  const more = {
+    ...(cacheControl === null ? {} : { "Cache-Control": cacheControl }),
+    ...(vary === null ? {} : { Vary: vary }),
+  }
+  if (response.status === 304) return exchange.sendUnchanged(more)
   const body = new Uint8Array(await response.arrayBuffer())
-  const cacheControl = response.headers.get("cache-control")
-  exchange.send(
-    response.status,
-    response.headers.get("content-type") ?? "application/json",
-    body,
-    cacheControl === null ? {} : { "Cache-Control": cacheControl },
-  )
+  exchange.send(response.status, response.headers.get("content-type") ?? "application/json", body, more)
 }
 
 function routes(options: PathsOptions): Hono<Env> {
@@ -191,7 +190,7 @@ function routes(options: PathsOptions): Hono<Env> {
     found(c, apiResourceList(scheme, c.req.param("group"), c.req.param("version"))),
   )
   app.get("/openapi/v2", async (c) => (await openApi()).v2(c.req.header("accept"), c.req.header("if-none-match")))
-  app.get("/openapi/v3", async () => (await openApi()).v3Index())
+  app.get("/openapi/v3", async (c) => (await openApi()).v3Index(c.req.header("if-none-match")))
   app.get(
     "/openapi/v3/*",
     async (c) =>

@@ -1,8 +1,9 @@
 import { join } from "node:path"
 import { ClientConfig } from "../config/client-config.ts"
 import { LoadingRules } from "../config/loading-rules.ts"
-import type { RestConfig } from "../config/rest-config.ts"
+import { shownUrl, type RestConfig } from "../config/rest-config.ts"
 import type { GlobalValues } from "../command/global-flags.ts"
+import type { Connect } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
 import type { FieldValidation } from "../command/shared-flags.ts"
 import { parsePoint, POINT_FORMS } from "../../history/point.ts"
@@ -32,6 +33,7 @@ export class Factory {
   #rest: Promise<RestConfig> | undefined
   #client: Promise<RestClient> | undefined
   #withoutStdin: Promise<RestClient> | undefined
+  #forDiscovery: Promise<RestClient> | undefined
   #discovery: Promise<Discovery> | undefined
   #mapper: Promise<RestMapper> | undefined
   #openApi: Promise<OpenApi> | undefined
@@ -119,9 +121,27 @@ export class Factory {
     return execCredentials(config, config.exec, this.environment, { policy: this.#pluginPolicy, stdinUse })
   }
 
+  /** The client for what the server says of itself; the answers are kept on disk. */
+  #discoveryClient(): Promise<RestClient> {
+    return (this.#forDiscovery ??= this.client().then((client) => {
+      const { connect, files, clock, random } = this.environment
+      let keeping: Promise<Connect> | undefined
+      const load = async (): Promise<Connect> => {
+        const { keepingConnect } = await import("../rest/http-cache/keeping-connect.ts")
+        const { KeptResponses } = await import("../rest/http-cache/kept-responses.ts")
+        const kept = new KeptResponses({ folder: join(this.#cacheDir(), "http"), files, random })
+        return keepingConnect({ connect, kept, clock, addressOf: (url) => shownUrl(url, client.config) })
+      }
+      return client.over({
+        dial: (request) => connect.dial(request),
+        send: async (request) => (await (keeping ??= load())).send(request),
+      })
+    }))
+  }
+
   /** What the server serves. */
   discovery(): Promise<Discovery> {
-    return (this.#discovery ??= this.client().then((client) => {
+    return (this.#discovery ??= this.#discoveryClient().then((client) => {
       const { files, clock, random } = this.environment
       const folder = discoveryFolder(this.#cacheDir(), client.config.server)
       return new Discovery(client, new DiscoveryCache({ folder, files, clock, random }), (message) =>
@@ -132,7 +152,7 @@ export class Factory {
 
   /** The OpenAPI documents of the server, version 3. */
   openApi(): Promise<OpenApi> {
-    return (this.#openApi ??= Promise.all([this.client(), import("../rest/openapi.ts")]).then(
+    return (this.#openApi ??= Promise.all([this.#discoveryClient(), import("../rest/openapi.ts")]).then(
       ([client, file]) => new file.OpenApi(client),
     ))
   }

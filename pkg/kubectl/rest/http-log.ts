@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock/clock.ts"
 import type { HttpResponse } from "../environment/connect.ts"
+import { canonicalHeader } from "./canonical-header.ts"
 import type { RequestLog } from "./request-log.ts"
 
 /** Writes a line of the log. */
@@ -70,14 +71,10 @@ function masked(name: string, value: string): string {
 /** Headers that are added below the place where upstream logs. */
 const UNLOGGED = ["Accept-Encoding", "Kubectl-Command", "Kubectl-Session"]
 
-/** Names as Go has them: `Content-Type`. */
-const canonical = (name: string): string =>
-  name.replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase())
-
 const pairs = (headers: Headers): readonly (readonly [string, string])[] =>
   Object.entries(headers)
     .filter(([name]) => !UNLOGGED.includes(name))
-    .flatMap(([name, value]) => [value].flat().map((each) => [canonical(name), masked(name, each)] as const))
+    .flatMap(([name, value]) => [value].flat().map((each) => [canonicalHeader(name), masked(name, each)] as const))
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 
 const headerText = (headers: Headers): string =>

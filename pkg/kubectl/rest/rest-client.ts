@@ -3,7 +3,7 @@ import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { formatDuration } from "../../apimachinery/scalars/time.ts"
 import { sleep, type Timer } from "../../clock/clock.ts"
 import { shownUrl, type RestConfig } from "../config/rest-config.ts"
-import type { HttpRequest, HttpResponse } from "../environment/connect.ts"
+import type { Connect, HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
 import { UrlError } from "../errors/errors.ts"
 import { StatusError } from "../errors/status-error.ts"
@@ -23,7 +23,7 @@ const IS_RESOURCE = /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/./
 /** Sends requests with kubectl's headers, and reads answers. */
 export class RestClient {
   readonly config: RestConfig
-  readonly #environment: Environment
+  readonly #environment: Pick<Environment, "clock" | "connect">
   readonly #parts: {
     readonly headers: Readonly<Record<string, string>>
     readonly credentials: Credentials
@@ -35,7 +35,7 @@ export class RestClient {
   #checked: Promise<void> | undefined
 
   constructor(
-    environment: Environment,
+    environment: Pick<Environment, "clock" | "connect">,
     config: RestConfig,
     parts: {
       readonly headers: Readonly<Record<string, string>>
@@ -47,6 +47,11 @@ export class RestClient {
     this.#environment = environment
     this.config = config
     this.#parts = parts
+  }
+
+  /** Returns a client of the same server and user over other connections. */
+  over(connect: Connect): RestClient {
+    return new RestClient({ clock: this.#environment.clock, connect }, this.config, this.#parts)
   }
 
   /** The address of a request. */
