@@ -13,6 +13,13 @@ afterAll(() => c.stop())
 /** Command lines, one after another, with what kubectl 1.36.2 says and the code it ends with. */
 const ROWS = recorded as unknown as readonly Step[]
 
+const ROLE_WITHOUT_NAMESPACE = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: testing-R}
+rules:
+- {apiGroups: [""], resources: [pods], verbs: [get]}
+`
+
 const FILES = {
   "rbac.yaml": `apiVersion: v1
 kind: List
@@ -83,10 +90,35 @@ rules: []
 `,
 }
 
+const NO_NAMESPACE = "error: an empty namespace may not be set when a resource name is provided\n"
+
+/**
+ * What upstream says of a role without a namespace, though the command line has one: it asks for the namespaces of
+ * kinds nowhere. Of such a binding it panics.
+ */
+const WITHOUT_NAMESPACE: readonly Step[] = [
+  ["auth reconcile -f role.yaml", NO_NAMESPACE, 1],
+  ["auth reconcile -f role.yaml -n default", NO_NAMESPACE, 1],
+  ["auth reconcile -f role.yaml --dry-run=client", NO_NAMESPACE, 1],
+  ["auth reconcile -f binding.yaml", NO_NAMESPACE, 1],
+  ["auth reconcile -f nameless.yaml", "error: resource name may not be empty\n", 1],
+  ["get roles,rolebindings testing-R testing-RB --ignore-not-found", ""],
+]
+const FILES_WITHOUT_NAMESPACE = {
+  "role.yaml": ROLE_WITHOUT_NAMESPACE,
+  "nameless.yaml": ROLE_WITHOUT_NAMESPACE.replace("name: testing-R", "namespace: default"),
+  "binding.yaml": `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: testing-RB}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: testing-R}
+`,
+}
+
 /** The same for roles and bindings of files. */
 const RECONCILE_ROWS = reconciled as unknown as readonly Step[]
 
 describe("kubectl auth", () => {
   steps("answers every command line as kubectl does", () => c, ROWS)
   steps("reconciles roles and bindings as kubectl does", () => c, RECONCILE_ROWS, FILES)
+  steps("reconciles no role without a namespace", () => c, WITHOUT_NAMESPACE, FILES_WITHOUT_NAMESPACE)
 })

@@ -2,7 +2,7 @@ import { RBAC_GROUP, type PolicyRule } from "../../../api/rbac/v1/rules.ts"
 import { isAlreadyExists, isForbidden, isNotFound } from "../../errors/status-error.ts"
 import { typedForm } from "../../printers/typed-form.ts"
 import { goJson, withoutVersion, type Unstructured } from "../../rest/json.ts"
-import { pathSegment, type RestClient } from "../../rest/rest-client.ts"
+import { checkName, pathSegment, type RestClient } from "../../rest/rest-client.ts"
 import type { RestRequest } from "../../rest/rest-request.ts"
 
 /** A Role or a ClusterRole. */
@@ -53,8 +53,7 @@ export class RbacObjects {
 
   /** Creates an object, and its namespace where that is missing and may be created. */
   async create<T extends Unstructured>(object: T): Promise<T> {
-    const { namespace } = object.metadata ?? {}
-    if (!object.kind!.startsWith("Cluster") && namespace !== undefined) await this.#ensureNamespace(namespace)
+    if (!object.kind!.startsWith("Cluster")) await this.#ensureNamespace(object.metadata!.namespace!)
     return this.#write("POST", pathOf(object, false), withoutVersion(object) as T)
   }
 
@@ -91,8 +90,12 @@ export class RbacObjects {
   }
 }
 
+/** @throws Error in client-go's words where the object lacks a name, or a namespace that its kind must have */
 function pathOf({ kind = "", metadata = {} }: Unstructured, named = true): string {
   const { namespace = "", name = "" } = metadata
+  checkName(name)
+  if (namespace === "" && !kind.startsWith("Cluster"))
+    throw new Error("an empty namespace may not be set when a resource name is provided")
   const scope = kind.startsWith("Cluster") ? "" : `/namespaces/${pathSegment(namespace)}`
   return `/apis/${RBAC_GROUP}/v1${scope}/${RESOURCES[kind]}${named ? `/${pathSegment(name)}` : ""}`
 }
