@@ -1,13 +1,23 @@
+import { smallest } from "../lists/extremes.ts"
+
+/** The longest name that anybody has mistyped: that of an object. Others may write longer ones, to keep us busy. */
+const LONGEST = 253
+
 /** Returns the name in `known` that `wrong` most likely means; undefined when none is similar. */
 export function nearest(wrong: string, known: readonly string[]): string | undefined {
-  // At most a third of the letters may differ.
-  const limit = Math.max(1, Math.floor(wrong.length / 3))
-  const ranked = known
-    .map((name) => ({ name, distance: distance(wrong, name) }))
-    .sort((a, b) => a.distance - b.distance)
-  const best = ranked[0]
-  // A name of which no letter is right is not similar, however short it is.
-  if (best !== undefined && best.distance <= limit && best.distance < best.name.length) return best.name
+  if (wrong.length > LONGEST) return undefined
+  // At most a third of the letters may differ, and of the same distance the first is meant.
+  let limit = Math.max(1, Math.floor(wrong.length / 3))
+  let best: string | undefined
+  for (const name of known) {
+    const found = distance(wrong, name, limit)
+    // A name of which no letter is right is not similar, however short it is.
+    if (found === undefined || found >= name.length) continue
+    best = name
+    limit = found - 1
+    if (limit < 0) break
+  }
+  if (best !== undefined) return best
   const longer = wrong.length >= 3 ? known.filter((name) => name.startsWith(wrong)) : []
   return longer.length === 1 ? longer[0] : undefined
 }
@@ -19,9 +29,11 @@ export function didYouMean(wrong: string, known: readonly string[], prefix = "")
 }
 
 /**
- * Counts the letters that must be added, removed, replaced or swapped with their neighbour (optimal string alignment).
+ * Counts the letters that must be added, removed, replaced or swapped with their neighbour (optimal string alignment);
+ * undefined for more than `limit`.
  */
-function distance(a: string, b: string): number {
+function distance(a: string, b: string, limit: number): number | undefined {
+  if (Math.abs(a.length - b.length) > limit) return undefined
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
@@ -33,6 +45,9 @@ function distance(a: string, b: string): number {
       row.push(least)
     }
     rows.push(row)
+    // No later row has less than the least of two in succession.
+    if (smallest(row) > limit && smallest(rows[i - 1]!) > limit) return undefined
   }
-  return rows[a.length]![b.length]!
+  const found = rows[a.length]![b.length]!
+  return found > limit ? undefined : found
 }
