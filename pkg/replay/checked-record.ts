@@ -1,6 +1,7 @@
 import type { KubeObject } from "../apimachinery/resource.ts"
 import { parseTime } from "../apimachinery/scalars/time.ts"
 import {
+  MOST_DEPTH,
   RECORDING_FORMAT,
   RecordingError,
   type RecordedObject,
@@ -8,9 +9,6 @@ import {
   type RecordingEnd,
   type RecordingHead,
 } from "./format.ts"
-
-/** The deepest nesting of a line. Kinds of Kubernetes need some 30; what reads objects calls itself for each level. */
-const MOST_DEPTH = 200
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -15,6 +15,8 @@ export const RECORDING_FORMAT = 1
 export const MOST_LINE_BYTES = 16 * 2 ** 20
 /** The most bytes of all lines together: as objects in memory they take several times as many. */
 export const MOST_BYTES = 2 ** 29
+/** The deepest nesting of a line. Kinds of Kubernetes need some 30; what reads objects calls itself for each level. */
+export const MOST_DEPTH = 200
 /** The longest span, in milliseconds. */
 export const LONGEST_SPAN_MS = 31 * 24 * 3_600_000
 

@@ -5,6 +5,7 @@ import {
 } from "../../../components/cluster/testing/forecast/objects-snapshot.ts"
 import type { SnapshotContent } from "../../../components/cluster/testing/snapshot.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import { Pages } from "../../../pkg/lists/pages.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
 
 /** Reads a path of the API; undefined for one that is not there or not allowed. */
@@ -77,13 +78,13 @@ export async function liveObjects(
 async function listOf(read: ReadPath, { group, version, plural, kind }: Listed): Promise<KubeObject[] | undefined> {
   const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`
   const found: KubeObject[] = []
-  for (let token = ""; ;) {
-    const more = token === "" ? "" : `&continue=${encodeURIComponent(token)}`
+  for (const pages = new Pages(); ;) {
+    const more = pages.token === "" ? "" : `&continue=${encodeURIComponent(pages.token)}`
     const answer = (await read(`${root}/${plural}?limit=${PAGE}${more}`)) as ListAnswer | undefined
     if (answer === undefined) return undefined
     const apiVersion = group === "" ? version : `${group}/${version}`
-    for (const item of answer.items ?? []) found.push({ ...item, apiVersion, kind })
-    token = answer.metadata?.continue ?? ""
-    if (token === "") return found
+    const items = answer.items ?? []
+    for (const item of items) found.push({ ...item, apiVersion, kind })
+    if (!pages.hasMore(answer.metadata?.continue, items.length, plural)) return found
   }
 }

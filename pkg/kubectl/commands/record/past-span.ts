@@ -40,9 +40,11 @@ export async function* pastWrites(client: RestClient, span: PastSpan): AsyncGene
       count = Math.max(1, Math.floor((to - from) / 4))
       continue
     }
-    yield* pages.flatMap(({ entries }) => entries).sort((a, b) => a.revision - b.revision)
+    const entries = pages.flatMap((page) => page.entries).sort((a, b) => a.revision - b.revision)
+    yield* entries
     from = to
-    count = Math.min(MOST_REVISIONS, count * 2)
+    // Where nothing was written, any number of revisions is passed in a few steps.
+    count = entries.length === 0 ? count * 2 : Math.min(MOST_REVISIONS, count * 2)
   }
 }
 

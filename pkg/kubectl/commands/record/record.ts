@@ -49,6 +49,11 @@ async function run(invocation: Invocation<RecordFlags>): Promise<void> {
   if (values.last + values.for > LONGEST_SPAN_MS)
     throw usageError(`--last and --for are together at most ${formatDuration(LONGEST_SPAN_MS)}`)
   const { files } = environment
+  // Said now, and not when all is read: a file does not take the place of a folder.
+  if ((await files.stat(values.output))?.isDirectory === true)
+    throw goPathError("open", values.output, Object.assign(new Error("is a folder"), { code: "EISDIR" }), {
+      writing: true,
+    })
   // Whole or not at all: the file gets its name when it has its end. A file or link that is there is not written to:
   // others may have made it, and could read what is recorded.
   const temporary = `${values.output}.${Math.floor(environment.random.next() * 1e10)}.part`

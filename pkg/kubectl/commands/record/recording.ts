@@ -10,6 +10,7 @@ import type { Unstructured } from "../../rest/json.ts"
 import type { RestClient } from "../../rest/rest-client.ts"
 import { apiVersionOf, DEFINITIONS_PATH, recordedKinds, type RecordedKind } from "./kinds.ts"
 import { pastWrites } from "./past-span.ts"
+import { Recordable } from "./recordable.ts"
 import { listKind } from "./state.ts"
 import { WatchedSpan, type WatchedList } from "./watched-span.ts"
 import { writeOf } from "./write-of.ts"
@@ -39,20 +40,37 @@ export interface RecordedSummary {
 export async function record(factory: Factory, sink: Sink, options: RecordOptions): Promise<RecordedSummary> {
   factory.warnings.mute()
   const client = await factory.client()
-  const { clock } = factory.environment
-  const { gitVersion = "" } = (await client.object({ method: "GET", path: "/version" })) as { gitVersion?: string }
-  const kinds = await kindsOf(factory, client)
-  const writer = await writerOf(sink, kinds, options, factory.environment.random)
-  const recording = { client, clock, writer, options, server: gitVersion, kinds }
+  const { clock, interrupt } = factory.environment
   const since = clock.now() - options.lastMs
+  const recording = await unlessAborted(recordingOf(factory, client, sink, options), interrupt)
   const { signal, cancel } = untilEnd(factory.environment, options.forMs)
   try {
-    if (options.lastMs === 0 || !gitVersion.includes(OWN_VERSION)) return await recordWatches(recording, signal())
+    if (options.lastMs === 0 || !recording.server.includes(OWN_VERSION)) return await recordWatches(recording, signal())
     if (options.forMs > 0) await aborted(signal())
-    return await recordPast(recording, since)
+    // What has ended the waiting does not end what follows.
+    const past = recordPast(recording, since)
+    return await (interrupt.aborted ? past : unlessAborted(past, interrupt))
   } finally {
     cancel()
   }
+}
+
+/** Asks a server what it is and what kinds it has. */
+async function recordingOf(
+  factory: Factory,
+  client: RestClient,
+  sink: Sink,
+  options: RecordOptions,
+): Promise<RecordingWork> {
+  const { clock, interrupt, random } = factory.environment
+  const { gitVersion: server = "" } = (await client.object({ method: "GET", path: "/version" })) as VersionAnswer
+  const kinds = await kindsOf(factory, client)
+  const writer = await writerOf(sink, kinds, options, random)
+  return { client, clock, interrupt, writer, recordable: new Recordable(writer), options, server, kinds }
+}
+
+interface VersionAnswer extends Unstructured {
+  readonly gitVersion?: string
 }
 
 /** What the version of a server of k3ts has. */
@@ -76,6 +94,16 @@ function untilEnd(
   return { signal: () => AbortSignal.any([environment.interrupt, over.signal]), cancel }
 }
 
+/** Returns what work resolves to; rejects with the reason of a signal that aborts before. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  work.catch(() => undefined)
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = () => reject(signal.reason as Error)
+  if (signal.aborted) stop()
+  signal.addEventListener("abort", stop, { once: true })
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", stop))
+}
+
 const aborted = (signal: AbortSignal): Promise<void> =>
   signal.aborted
     ? Promise.resolve()
@@ -85,7 +113,11 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 interface RecordingWork {
   readonly client: RestClient
   readonly clock: Clock
+  /** Aborts at Ctrl-C. */
+  readonly interrupt: AbortSignal
   readonly writer: RecordingWriter
+  /** Writes objects and writes. */
+  readonly recordable: Recordable
   readonly options: RecordOptions
   /** The version of the server. */
   readonly server: string
@@ -107,13 +139,13 @@ async function writerOf(
 
 /** Records what the history of a server has since a time, in milliseconds since the epoch. */
 async function recordPast(
-  { client, clock, writer, options: { namespaces }, server, kinds }: RecordingWork,
+  { client, clock, writer, recordable, options: { namespaces }, server, kinds }: RecordingWork,
   since: number,
 ): Promise<RecordedSummary> {
   const { time, prefix } = await beginningOf(client, kinds, namespaces, since)
   const begin = formatMicroTime(time)
   await writer.head({ begin, from: "history", server, namespaces })
-  const state = await recordState(client, kinds, { prefix, namespaces }, writer)
+  const state = await recordState(client, kinds, { prefix, namespaces }, recordable)
   // A clock that was set back must not put a write ahead of the one before it.
   let last = begin
   const upTo = await newestRevision(client, state.kinds, namespaces)
@@ -123,25 +155,31 @@ async function recordPast(
     const kind = byKind.get(`${entry.apiVersion} ${entry.kind}`)
     if (kind === undefined || !isWanted(entry.namespace, kind, namespaces)) continue
     if (entry.time > last) last = entry.time
-    await writer.write(writeOf({ ...entry, time: last }, kind.resource))
+    await recordable.write(writeOf({ ...entry, time: last }, kind.resource))
   }
-  return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left: state.left })
+  const left = [...state.left, ...recordable.left]
+  return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left })
 }
 
 async function recordWatches(
-  { client, clock, writer, options: { namespaces }, server, kinds }: RecordingWork,
+  { client, clock, interrupt, writer, recordable, options: { namespaces }, server, kinds }: RecordingWork,
   until: AbortSignal,
 ): Promise<RecordedSummary> {
   const begin = formatMicroTime(clock.now())
   await writer.head({ begin, from: "watches", server, namespaces })
   const span = new WatchedSpan(client, clock, until)
-  const state = await recordState(client, kinds, { prefix: "", namespaces }, writer, (object) => span.know(object))
+  // Before it watches there is nothing that would be worth a file.
+  const state = await unlessAborted(
+    recordState(client, kinds, { prefix: "", namespaces }, recordable, (object) => span.know(object)),
+    interrupt,
+  )
   let last = begin
   for await (const { kind, entry } of span.writes(state.lists)) {
     if (entry.time > last) last = entry.time
-    await writer.write(writeOf({ ...entry, time: last }, kind.resource))
+    await recordable.write(writeOf({ ...entry, time: last }, kind.resource))
   }
-  return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left: [...state.left, ...span.missed] })
+  const left = [...state.left, ...span.missed, ...recordable.left]
+  return ended(writer, { begin, last, now: clock.now(), kinds: state.kinds, left })
 }
 
 async function ended(
@@ -233,7 +271,7 @@ async function recordState(
   client: RestClient,
   kinds: readonly RecordedKind[],
   { prefix, namespaces }: { readonly prefix: string; readonly namespaces: readonly string[] },
-  writer: RecordingWriter,
+  writer: Recordable,
   know: (object: KubeObject) => void = () => {},
 ): Promise<RecordedState> {
   const left: string[] = []

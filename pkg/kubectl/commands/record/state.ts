@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../apimachinery/resource.ts"
+import { Pages } from "../../../lists/pages.ts"
 import { isForbidden, isMethodNotSupported, isNotFound } from "../../errors/status-error.ts"
 import type { RestClient } from "../../rest/rest-client.ts"
 import type { Unstructured } from "../../rest/json.ts"
@@ -15,7 +16,7 @@ export type ListOutcome = { readonly revision: string } | { readonly missing: "f
 
 /**
  * Lists a kind, in one namespace or in all. `prefix` is that of a point in the past, or empty for now.
- * @throws StatusError for what is neither a missing right nor a missing kind
+ * @throws StatusError for what is neither a missing right nor a missing kind, Error for a list without an end
  */
 export async function listKind(
   client: RestClient,
@@ -26,13 +27,12 @@ export async function listKind(
   const path = `${prefix}${listPath(kind, namespace)}`
   let revision = ""
   try {
-    for (let token = ""; ;) {
-      const query = { limit: String(PAGE), ...(token === "" ? {} : { continue: token }) }
+    for (const pages = new Pages(); ;) {
+      const query = { limit: String(PAGE), ...(pages.token === "" ? {} : { continue: pages.token }) }
       const { metadata = {}, items = [] } = (await client.object({ method: "GET", path, query })) as ListAnswer
       revision = metadata.resourceVersion ?? revision
       await take(items.map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind: kind.kind }) as KubeObject))
-      token = metadata.continue ?? ""
-      if (token === "") return { revision }
+      if (!pages.hasMore(metadata.continue, items.length, kind.resource)) return { revision }
     }
   } catch (err) {
     if (isForbidden(err)) return { missing: "forbidden" }
