@@ -45,13 +45,16 @@ export interface Cause {
 }
 
 /**
- * How a finding weighs: `broken` does not end by itself, `waiting` may end by itself, `note` is worth knowing about an
- * object that is well.
+ * How a finding weighs: `broken` does not end by itself, `waiting` may end by itself, `under-way` takes no longer yet
+ * than it may, `note` is worth knowing about an object that is well.
  */
-export type Weight = "broken" | "waiting" | "note"
+export type Weight = "broken" | "waiting" | "under-way" | "note"
 
 export interface Finding {
   readonly weight: Weight
+  /** Of what takes its time: when it began, and until when nothing is wrong with that (RFC 3339). */
+  readonly since?: string
+  readonly until?: string
   readonly cause: Cause
   /** From the object that was asked about to the one that has the cause. */
   readonly chain: readonly Link[]
@@ -75,18 +78,26 @@ export interface Answer extends Opinion {
   readonly object: ObjectRef
 }
 
-/** The state of an answer: `unknown` where the object is not well and no cause was found. */
-export type State = "healthy" | "unwell" | "unknown"
+/**
+ * The state of an answer: `under-way` where nothing is wrong yet, `unknown` where the object is not well and no cause
+ * was found.
+ */
+export type State = "healthy" | "under-way" | "unwell" | "unknown"
 
 export function stateOf({ healthy, findings, unknown }: Opinion): State {
-  if (findings.some(({ weight }) => weight !== "note")) return "unwell"
-  return healthy && unknown.length === 0 ? "healthy" : "unknown"
+  if (findings.some(isWrong)) return "unwell"
+  if (unknown.length > 0) return "unknown"
+  if (findings.some(({ weight }) => weight === "under-way")) return "under-way"
+  return healthy ? "healthy" : "unknown"
 }
 
-/** The exit code of each state. */
-export const EXIT_CODE: Readonly<Record<State, number>> = { healthy: 0, unwell: 1, unknown: 2 }
+/** Whether a finding says that something is wrong. */
+export const isWrong = ({ weight }: Pick<Finding, "weight">): boolean => weight === "broken" || weight === "waiting"
 
-const WEIGHTS: readonly Weight[] = ["broken", "waiting", "note"]
+/** The exit code of each state. */
+export const EXIT_CODE: Readonly<Record<State, number>> = { healthy: 0, "under-way": 0, unwell: 1, unknown: 2 }
+
+const WEIGHTS: readonly Weight[] = ["broken", "waiting", "under-way", "note"]
 
 /** Compares findings: those that do not end by themselves first, then those that are sure. */
 export const byWeight = (a: Finding, b: Finding): number =>

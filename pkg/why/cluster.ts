@@ -3,6 +3,7 @@ import { exactKey } from "../cache/exact-key.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import {
   byWeight,
+  isWrong,
   nameOf,
   type Cause,
   type Finding,
@@ -51,6 +52,8 @@ export interface Overview {
   readonly examined: number
   /** The worst first: what most objects suffer from. */
   readonly groups: readonly Group[]
+  /** What is not wrong yet, as of objects that are new. */
+  readonly underWay: readonly Group[]
   readonly unknown: readonly string[]
 }
 
@@ -104,22 +107,26 @@ export async function whyCluster(api: WhyApi, namespace?: string): Promise<Overv
       const key = exactKey([first.cause.code, sharedBy(first)])
       const group = groups.get(key)
       if (group === undefined) groups.set(key, { first, objects: [ref] })
-      else group.objects.push(ref)
+      else {
+        group.objects.push(ref)
+        if (byWeight(first, group.first) < 0) group.first = first
+      }
     }
   }
   const sorted = [...groups.values()].toSorted(
     (a, b) => byWeight(a.first, b.first) || b.objects.length - a.objects.length,
   )
+  const told = (some: typeof sorted): readonly Group[] =>
+    some.map(({ first: { cause, chain, mends, hints }, objects }) => ({ cause, objects, chain, mends, hints }))
+  const [wrong, underWay] = [
+    sorted.filter(({ first }) => isWrong(first)),
+    sorted.filter(({ first }) => !isWrong(first)),
+  ]
   return {
-    state: sorted.length > 0 ? "unwell" : unknown.length > 0 ? "unknown" : "healthy",
+    state: wrong.length > 0 ? "unwell" : unknown.length > 0 ? "unknown" : underWay.length > 0 ? "under-way" : "healthy",
     examined,
-    groups: sorted.map(({ first: { cause, chain, mends, hints }, objects }) => ({
-      cause,
-      objects,
-      chain,
-      mends,
-      hints,
-    })),
+    groups: told(wrong),
+    underWay: told(underWay),
     unknown,
   }
 }

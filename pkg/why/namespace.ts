@@ -4,6 +4,7 @@ import { finding, type Finding } from "./answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "./doctor.ts"
 import { refusalFinding } from "./policy/refusals.ts"
 import { API_SERVICES, NAMESPACES, refOf } from "./reading/kinds.ts"
+import { USUAL_MS, within } from "./under-way.ts"
 
 export const namespaceDoctor = doctor(NAMESPACES, async (namespace, ward) => {
   if (namespace.metadata.deletionTimestamp === undefined) return healthy("is active")
@@ -19,10 +20,15 @@ export const namespaceDoctor = doctor(NAMESPACES, async (namespace, ward) => {
     findings.length > 0
       ? findings
       : [
-          finding("being-deleted", "its objects are being deleted", {
-            weight: "waiting",
-            evidence: messages(namespace),
-          }),
+          within(
+            finding("being-deleted", "its objects are being deleted", {
+              weight: "waiting",
+              evidence: messages(namespace),
+            }),
+            ward.reader.now,
+            since,
+            USUAL_MS,
+          ),
         ],
   )
 })

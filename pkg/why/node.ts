@@ -10,6 +10,7 @@ import { blockFindings, selectedBy } from "./policy/budget.ts"
 import { BUDGETS, NODES, PODS, refOf } from "./reading/kinds.ts"
 import { pushAll } from "../lists/push-all.ts"
 import { command } from "./command.ts"
+import { USUAL_MS, within } from "./under-way.ts"
 
 /** Conditions of nodes that are well when they are False. */
 const PRESSURES: Readonly<Record<string, string>> = {
@@ -28,8 +29,12 @@ export const nodeDoctor = doctor(NODES, async (node, ward) => {
   const findings: Finding[] = []
   const since = parseTime(ready?.lastTransitionTime ?? "")
   const age = since === undefined ? "" : ` for ${humanDuration(reader.now - since)}`
+  // A node that has just joined sets up its network first.
+  const isNew = (one: Finding) => within(one, reader.now, parseTime(metadata.creationTimestamp ?? ""), USUAL_MS)
   if (ready === undefined)
-    findings.push(finding("node-not-ready", `the kubelet of node ${name} has never reported`, { evidence: events }))
+    findings.push(
+      isNew(finding("node-not-ready", `the kubelet of node ${name} has never reported`, { evidence: events })),
+    )
   else if (ready.status === "Unknown")
     findings.push(
       finding(
@@ -46,12 +51,12 @@ export const nodeDoctor = doctor(NODES, async (node, ward) => {
     )
   else if (ready.status === "False")
     findings.push(
-      finding(
-        "node-not-ready",
-        `the kubelet of node ${name} says${age} that it is not ready: ${ready.message ?? ready.reason ?? ""}`,
-        {
-          evidence: events,
-        },
+      isNew(
+        finding(
+          "node-not-ready",
+          `the kubelet of node ${name} says${age} that it is not ready: ${ready.message ?? ready.reason ?? ""}`,
+          { evidence: events },
+        ),
       ),
     )
   for (const { type, status: is, message = "" } of conditions) {

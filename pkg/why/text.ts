@@ -1,5 +1,5 @@
 import { nameOf, stateOf, type Answer, type Finding, type Mend } from "./answer.ts"
-import type { Overview } from "./cluster.ts"
+import type { Group, Overview } from "./cluster.ts"
 import { pushAll } from "../lists/push-all.ts"
 import { printed } from "../terminal/printed.ts"
 import { trialText } from "./trials.ts"
@@ -36,9 +36,10 @@ export function answerText(answer: Answer): string {
 const OBJECTS = 5
 
 /** Returns what is unwell in a cluster as text. */
-export function overviewText({ state, examined, groups, unknown }: Overview): string {
+export function overviewText({ state, examined, groups, underWay, unknown }: Overview): string {
   const lines: string[] = []
   if (state === "healthy") lines.push(`All is well: ${examined} objects were looked at`)
+  else if (state === "under-way") lines.push(`Nothing is wrong: ${examined} objects were looked at`)
   else if (groups.length > 0)
     lines.push(`${groups.length === 1 ? "One cause" : `${groups.length} causes`} of what is unwell, the worst first:`)
   for (const [index, { cause, objects, chain, mends, hints }] of groups.entries()) {
@@ -57,6 +58,11 @@ export function overviewText({ state, examined, groups, unknown }: Overview): st
         lines,
         hints.slice(0, 1).map((hint) => `   hint: ${hint}`),
       )
+  }
+  if (underWay.length > 0) {
+    const names = ({ objects }: Group) =>
+      objects.length > 1 ? `${nameOf(objects[0]!)} and ${objects.length - 1} more` : nameOf(objects[0]!)
+    pushAll(lines, ["", "Under way:", ...underWay.map((one) => `  ${names(one)}: ${one.cause.message}`)])
   }
   if (groups.length > 0) {
     const [first] = groups[0]!.objects
@@ -79,12 +85,19 @@ const mendLines = ({ command, says, tried }: Mend): readonly string[] => [
   ...(tried === undefined ? [] : [`      ${trialText(tried)}`]),
 ]
 
+/** Until when nothing is wrong. */
+const untilLines = ({ weight, since = "", until }: Finding): readonly string[] =>
+  weight === "under-way" && until !== undefined ? [`  since ${since}; nothing is wrong until ${until}`] : []
+
 /** The chain, one object a line and each further in, then the cause and what follows. */
-export function findingText({ chain, cause, mends, hints }: Finding): readonly string[] {
+export function findingText(finding: Finding): readonly string[] {
+  const { weight, chain, cause, mends, hints } = finding
   const lines = chain.map(
     ({ object, says }, depth) => `${"  ".repeat(depth)}${depth === 0 ? "" : "└ "}${nameOf(object)} ${says}`,
   )
-  lines.push("", `Cause: ${perhaps(cause)}${cause.message} (${cause.code})`)
+  const title = weight === "under-way" ? "Under way" : "Cause"
+  lines.push("", `${title}: ${perhaps(cause)}${cause.message} (${cause.code})`)
+  pushAll(lines, untilLines(finding))
   pushAll(
     lines,
     cause.evidence.slice(0, EVIDENCE).map((line) => `  ${line}`),

@@ -14,7 +14,7 @@ const whyCommand: Command = {
     "The chain from the object to the cause, through its owners and needs, and the command that mends it (docs/why.md). " +
     "The same as k3ts kubectl why, with its flags: -n NAMESPACE, -o json, --kubeconfig, --context, --as. " +
     "--try makes each mend in a copy of the cluster in memory first, and tells what came of it. " +
-    "Exit code 0: well, 1: not well, 2: it cannot be told.",
+    "Exit code 0: well, or nothing is wrong yet, 1: not well, 2: it cannot be told.",
   choices: [],
   async invoke({ argv, path, print }) {
     if (asksForHelp(argv)) print(`${commandHelp(path, whyCommand)}\n`)

@@ -20,7 +20,7 @@ Tell why an object is not well: the chain from it to the cause, through its owne
 
  Without KIND/NAME the whole cluster is looked at, and what is unwell is listed, the worst first.
 
- The exit code is 0 for an object that is well, 1 for one that is not, and 2 where that cannot be told.`,
+ The exit code is 0 for an object that is well, or with which nothing is wrong yet, 1 for one that is not well, and 2 where that cannot be told.`,
   example: `
 # Tell why a deployment has no pods that are ready
 kubectl why deployment/web

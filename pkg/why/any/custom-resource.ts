@@ -4,6 +4,7 @@ import { healthy, unwell, type Doctor } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
 import { gatewayFindings, isOfGatewayApi } from "../network/gateway.ts"
 import { refOf, type Kind } from "../reading/kinds.ts"
+import { changedAt, REACTION_MS, within } from "../under-way.ts"
 
 interface Condition {
   readonly type: string
@@ -68,10 +69,15 @@ export const customResource: Doctor = {
     const { generation } = object.metadata
     if (findings.length === 0 && observed !== undefined && generation !== undefined && observed < generation)
       findings.push(
-        finding(
-          "controller-behind",
-          `its controller has seen generation ${observed} of ${generation}: it is behind, or does not run`,
-          { weight: "waiting", evidence: events },
+        within(
+          finding(
+            "controller-behind",
+            `its controller has seen generation ${observed} of ${generation}: it is behind, or does not run`,
+            { weight: "waiting", evidence: events },
+          ),
+          ward.reader.now,
+          changedAt(object),
+          REACTION_MS,
         ),
       )
     if (findings.length === 0 && status?.phase !== undefined && /^(?:failed|error)$/i.test(status.phase))

@@ -5,6 +5,7 @@ import type { Ward } from "../doctor.ts"
 import { refOf } from "../reading/kinds.ts"
 import { finalizerOwner } from "./finalizers.ts"
 import { heldOwnedFindings } from "./owned.ts"
+import { USUAL_MS, within } from "../under-way.ts"
 
 /** Returns what can be wrong with an object of any kind: that it is being deleted and held, or that its owner is gone. */
 export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise<readonly Finding[]> {
@@ -16,7 +17,14 @@ export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise
     return owned.length > 0 ? owned : [await heldBy(object, ward)]
   }
   if (metadata.deletionTimestamp !== undefined && !["Pod", "Namespace"].includes(kind))
-    return [finding("being-deleted", `${nameOf(refOf(object))} is being deleted`, { weight: "waiting" })]
+    return [
+      within(
+        finding("being-deleted", `${nameOf(refOf(object))} is being deleted`, { weight: "waiting" }),
+        ward.reader.now,
+        parseTime(metadata.deletionTimestamp),
+        USUAL_MS,
+      ),
+    ]
   return []
 }
 
@@ -28,7 +36,8 @@ async function heldBy(object: KubeObject, ward: Ward): Promise<Finding> {
   const age = since === undefined ? "" : ` for ${humanDuration(ward.reader.now - since)}`
   const owners = await Promise.all(held.map((name) => finalizerOwner(name, object, ward)))
   const [first] = owners
-  return finding(
+  const works = owners.some((one) => one.works)
+  const one = finding(
     "held-by-finalizer",
     `${nameOf(ref)} has been deleted${age} and is held by ${held.length === 1 ? "the finalizer" : "the finalizers"} ` +
       `${held.join(", ")}: ${owners.map(({ says }) => says).join("; ")}`,
@@ -36,7 +45,8 @@ async function heldBy(object: KubeObject, ward: Ward): Promise<Finding> {
       evidence: [`metadata.deletionTimestamp: ${metadata.deletionTimestamp ?? ""}`],
       hints: owners.flatMap(({ hints }) => hints),
       mends: first?.mends ?? [],
-      weight: owners.some(({ works }) => works) ? "waiting" : "broken",
+      weight: works ? "waiting" : "broken",
     },
   )
+  return works ? within(one, ward.reader.now, since, USUAL_MS) : one
 }

@@ -7,6 +7,7 @@ import { INGRESS_CLASSES, INGRESSES, refOf, SECRETS, SERVICES } from "../reading
 import { certificateFinding } from "../policy/certificate.ts"
 import { wordsOf } from "../workload.ts"
 import { command } from "../command.ts"
+import { changedAt, USUAL_MS, within } from "../under-way.ts"
 
 const DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 
@@ -18,15 +19,13 @@ export const ingressDoctor = doctor(INGRESSES, async (ingress, ward) => {
   if (findings.length > 0) return unwell(summary, findings)
   const events = await recentEvents(ward.reader, ingress, ["Warning"])
   if (addresses.length > 0) return healthy(summary, events.length === 0 ? [] : [warning(events, "note")])
-  return events.length > 0
-    ? unwell(summary, [warning(events, "broken")])
-    : unwell(summary, [
-        finding(
-          "ingress-pending",
-          "it has no address; perhaps the controller of its class does not run, or has not looked at it yet",
-          { sure: false, weight: "waiting" },
-        ),
-      ])
+  if (events.length > 0) return unwell(summary, [warning(events, "broken")])
+  const pending = finding(
+    "ingress-pending",
+    "it has no address; perhaps the controller of its class does not run, or has not looked at it yet",
+    { sure: false, weight: "waiting" },
+  )
+  return unwell(summary, [within(pending, ward.reader.now, changedAt(ingress), USUAL_MS)])
 })
 
 const warning = (events: readonly string[], weight: Finding["weight"]): Finding =>

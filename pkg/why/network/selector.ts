@@ -7,6 +7,7 @@ import { askThrough, type Ward } from "../doctor.ts"
 import { DAEMON_SETS, DEPLOYMENTS, PODS, refOf, STATEFUL_SETS } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { command } from "../command.ts"
+import { changedAt, REACTION_MS, within } from "../under-way.ts"
 
 interface Templated extends KubeObject {
   readonly spec: { readonly replicas?: number; readonly template: { readonly metadata?: { readonly labels?: Labels } } }
@@ -35,12 +36,15 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
         }),
       ]
     // Its selector is right: the workload has no pods at this moment, or is itself being examined.
-    return [
-      finding("pods-not-created", `${nameOf(refOf(meant))}, whose pods it selects, has none at this moment`, {
+    const none = finding(
+      "pods-not-created",
+      `${nameOf(refOf(meant))}, whose pods it selects, has none at this moment`,
+      {
         chain: [{ object: refOf(meant), says: "has no pods" }],
         weight: "waiting",
-      }),
-    ]
+      },
+    )
+    return [within(none, ward.reader.now, changedAt(meant), REACTION_MS)]
   }
   const pods = await ward.reader.list(PODS, namespace)
   const all = [

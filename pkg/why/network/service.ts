@@ -11,6 +11,7 @@ import { closedFinding } from "./closed.ts"
 import { selectorFinding } from "./selector.ts"
 import { podsOf, targetPortIn } from "./service-pods.ts"
 import { command } from "../command.ts"
+import { changedAt, USUAL_MS, within } from "../under-way.ts"
 
 export const serviceDoctor = doctor(SERVICES, async (service, ward) => {
   const { spec } = service
@@ -133,25 +134,24 @@ async function balancerFindings(service: Service, ward: Ward): Promise<readonly 
     ]
   }
   const { loadBalancerClass: of } = service.spec
+  const soon = (one: Finding) => within(one, ward.reader.now, changedAt(service), USUAL_MS)
   if (of !== undefined)
     return [
-      finding(
-        "load-balancer-pending",
-        `it has no address: the controller of class ${of} has not given it one; perhaps it does not run`,
-        {
-          evidence: events,
-          sure: false,
-        },
+      soon(
+        finding(
+          "load-balancer-pending",
+          `it has no address: the controller of class ${of} has not given it one; perhaps it does not run`,
+          { evidence: events, sure: false },
+        ),
       ),
     ]
-  return [
-    finding(
-      "load-balancer-pending",
-      "it has no address yet" +
-        (service.spec.externalTrafficPolicy === "Local"
-          ? "; with externalTrafficPolicy Local only nodes with a ready endpoint serve it"
-          : "; perhaps no load balancer runs in this cluster"),
-      { evidence: events, sure: false, weight: "waiting" },
-    ),
-  ]
+  const pending = finding(
+    "load-balancer-pending",
+    "it has no address yet" +
+      (service.spec.externalTrafficPolicy === "Local"
+        ? "; with externalTrafficPolicy Local only nodes with a ready endpoint serve it"
+        : "; perhaps no load balancer runs in this cluster"),
+    { evidence: events, sure: false, weight: "waiting" },
+  )
+  return [soon(pending)]
 }

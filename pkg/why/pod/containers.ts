@@ -1,8 +1,11 @@
+import type { Probe } from "../../api/core/v1/container/probe.ts"
 import type { Container } from "../../api/core/v1/container/container.ts"
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import type { ContainerStatus } from "../../api/core/v1/pod/podstatus.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, type Finding } from "../answer.ts"
+import { progressMs, within } from "../under-way.ts"
+import { workloadOf } from "../workload.ts"
 import type { Ward } from "../doctor.ts"
 import { eventsOf, seenAt } from "../events.ts"
 import { CLAIMS, refOf } from "../reading/kinds.ts"
@@ -92,13 +95,14 @@ async function notReady(
   ward: Ward,
 ): Promise<readonly Finding[]> {
   const { name } = container
-  const own = (await eventsOf(ward.reader, pod)).filter(
+  const unhealthy = (await eventsOf(ward.reader, pod)).filter(
     ({ involvedObject: about, reason }) =>
       reason === "Unhealthy" && (about.fieldPath?.endsWith(`{${name}}`) === true || about.fieldPath === undefined),
   )
-  const last = (probe: string) => own.find(({ message }) => (message ?? "").toLowerCase().startsWith(probe))
+  const last = (probe: string) => unhealthy.find(({ message }) => (message ?? "").toLowerCase().startsWith(probe))
   const isStarting = container.startupProbe !== undefined && started !== true
   const probe = isStarting ? "startup" : "readiness"
+  const declared = isStarting ? container.startupProbe : container.readinessProbe
   const event = last(probe)
   const since = parseTime(state?.running?.startedAt ?? "")
   if (
@@ -109,7 +113,9 @@ async function notReady(
     const own = await probeFinding(pod, container, probe, event.message ?? "", ward)
     // What the log says explains why the program answers that it is not well.
     const isOwnAnswer = /-(?:status|command|failed|timeout|refused)$/.test(own.cause.code)
-    return isOwnAnswer && clues.length > 0 ? [...clues, own] : [own, ...clues]
+    if (isOwnAnswer && clues.length > 0) return [...clues, own]
+    const isFirstRun = lastState.terminated === undefined
+    return [isOwnAnswer && isFirstRun ? await mayStart(own, pod, declared, since, ward) : own, ...clues]
   }
   if (lastState.terminated !== undefined)
     return crashFindings(
@@ -120,15 +126,31 @@ async function notReady(
       ward,
     )
   const age = since === undefined ? "" : ` since ${humanDuration(ward.reader.now - since)}`
-  const delay = (isStarting ? container.startupProbe : container.readinessProbe)?.initialDelaySeconds ?? 0
-  return [
-    finding(
-      `${probe}-probe-pending`,
-      `container ${name} runs${age}, and its ${probe} probe has not succeeded yet` +
-        (delay > 0 ? `; the first one comes ${delay} s after the start` : ""),
-      { weight: "waiting" },
-    ),
-  ]
+  const delay = declared?.initialDelaySeconds ?? 0
+  const pending = finding(
+    `${probe}-probe-pending`,
+    `container ${name} runs${age}, and its ${probe} probe has not succeeded yet` +
+      (delay > 0 ? `; the first one comes ${delay} s after the start` : ""),
+    { weight: "waiting" },
+  )
+  return [await mayStart(pending, pod, declared, since, ward)]
+}
+
+/**
+ * A program needs some time before it answers: nothing is wrong before its probe has failed as often as it may. What
+ * takes longer than the workload may take is wrong from the beginning.
+ */
+async function mayStart(
+  one: Finding,
+  pod: Pod,
+  probe: Probe | undefined,
+  since: number | undefined,
+  ward: Ward,
+): Promise<Finding> {
+  const { initialDelaySeconds = 0, failureThreshold = 3, periodSeconds = 10 } = probe ?? {}
+  const ms = (initialDelaySeconds + failureThreshold * periodSeconds) * 1000
+  const most = await progressMs((await workloadOf(pod, ward)).ref, ward)
+  return ms > most ? one : within(one, ward.reader.now, since, ms)
 }
 
 /** The kubelet says the reason of a failed pull in the first status, later only that it waits: its Events have it. */

@@ -13,6 +13,9 @@ import { sandboxFindings } from "./sandbox.ts"
 import { claimsOf } from "./claims.ts"
 import { pushAll } from "../../lists/push-all.ts"
 import { command } from "../command.ts"
+import { progressMs, underWay, USUAL_MS, within } from "../under-way.ts"
+import { eventLine, eventsOf, seenAt } from "../events.ts"
+import { workloadOf } from "../workload.ts"
 
 export const podDoctor = doctor(PODS, async (pod, ward) => {
   const { status } = pod
@@ -34,7 +37,7 @@ export const podDoctor = doctor(PODS, async (pod, ward) => {
   if (ready && all.every(({ weight }) => weight === "note")) return healthy(`runs, ${count}`, all)
   return all.length > 0
     ? unwell(`${status.phase === "Running" ? "runs" : "waits"} on ${pod.spec.nodeName}, ${count}`, all)
-    : unwell(`waits on ${pod.spec.nodeName}, ${count}`, [starting(pod, ward)])
+    : unwell(`waits on ${pod.spec.nodeName}, ${count}`, [await starting(pod, ward)])
 })
 
 /** Adds what the scheduler says to what shows a cause. */
@@ -89,7 +92,7 @@ async function runningFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]
   const needs = isConfigured || statusless(pod) ? await needFindings(pod, ward) : []
   if (needs.length > 0) return [...needs, ...findings.filter(({ cause }) => cause.code !== "config-error")]
   const before = statusless(pod) ? await sandboxFindings(pod, ward) : []
-  return [...before, ...findings, ...gates(pod)]
+  return [...before, ...findings, ...gates(pod, ward)]
 }
 
 /** Returns what a pod refers to and does not get. What is deleted after the containers have started does not stop them. */
@@ -122,7 +125,7 @@ async function initFindings(pod: Pod, name: string, startedAt: string | undefine
 function initRuns(name: string, startedAt: string | undefined, { reader }: Ward): Finding {
   const since = parseTime(startedAt ?? "")
   const age = since === undefined ? "" : ` for ${humanDuration(reader.now - since)}`
-  return finding(
+  const runs = finding(
     "init-container-runs",
     `init container ${name} runs${age}, and the containers start when it has ended`,
     {
@@ -130,15 +133,22 @@ function initRuns(name: string, startedAt: string | undefined, { reader }: Ward)
       hints: ["see what it waits for: kubectl logs with -c " + name],
     },
   )
+  return within(runs, reader.now, since, USUAL_MS)
 }
 
-function gates(pod: Pod): readonly Finding[] {
+function gates(pod: Pod, { reader }: Ward): readonly Finding[] {
+  const since = parseTime(podCondition(pod, "ContainersReady")?.lastTransitionTime ?? "")
   return (pod.spec.readinessGates ?? [])
     .filter(({ conditionType }) => podCondition(pod, conditionType)?.status !== "True")
     .map(({ conditionType }) =>
-      finding(
-        "readiness-gate",
-        `its readiness gate ${conditionType} is ${podCondition(pod, conditionType)?.status ?? "not set"}: the controller that sets this condition has not`,
+      within(
+        finding(
+          "readiness-gate",
+          `its readiness gate ${conditionType} is ${podCondition(pod, conditionType)?.status ?? "not set"}: the controller that sets this condition has not`,
+        ),
+        reader.now,
+        since,
+        USUAL_MS,
       ),
     )
 }
@@ -156,10 +166,15 @@ async function terminating(pod: Pod, ward: Ward): Promise<Opinion> {
   const grace = pod.metadata.deletionGracePeriodSeconds ?? 0
   if (!pod.spec.nodeName || late <= 0)
     return unwell("is being deleted", [
-      finding(
-        "terminating",
-        `it has been deleted, and its containers have until ${pod.metadata.deletionTimestamp} to end (${grace} s of grace)`,
-        { weight: "waiting" },
+      underWay(
+        finding(
+          "terminating",
+          `it has been deleted, and its containers have until ${pod.metadata.deletionTimestamp} to end (${grace} s of grace)`,
+          { weight: "waiting" },
+        ),
+        ward.reader.now,
+        deadline - grace * 1000,
+        deadline,
       ),
     ])
   const node = await nodeFindings(pod, ward)
@@ -182,14 +197,24 @@ async function terminating(pod: Pod, ward: Ward): Promise<Opinion> {
   ])
 }
 
-function starting(pod: Pod, { reader }: Ward): Finding {
+async function starting(pod: Pod, ward: Ward): Promise<Finding> {
+  const { reader } = ward
   const since = parseTime(pod.status.startTime ?? pod.metadata.creationTimestamp ?? "")
   const age = since === undefined ? 0 : reader.now - since
   const waits = (pod.status.containerStatuses ?? []).flatMap(({ name, state }) =>
     state?.waiting?.reason === undefined ? [] : [`container ${name}: ${state.waiting.reason}`],
   )
-  return finding("starting", `it has been starting for ${humanDuration(age)} on node ${pod.spec.nodeName ?? ""}`, {
-    evidence: waits,
+  const one = finding("starting", `it has been starting for ${humanDuration(age)} on node ${pod.spec.nodeName ?? ""}`, {
+    evidence: [...waits, ...(await pulling(pod, ward))],
     weight: "waiting",
   })
+  return within(one, reader.now, since, await progressMs((await workloadOf(pod, ward)).ref, ward))
+}
+
+/** Returns the Event of an image that is being pulled. */
+async function pulling(pod: Pod, { reader }: Ward): Promise<readonly string[]> {
+  const [last] = (await eventsOf(reader, pod)).filter(({ reason }) => reason === "Pulling" || reason === "Pulled")
+  return last?.reason === "Pulling"
+    ? [`${eventLine(last)}, for ${humanDuration(Math.max(0, reader.now - seenAt(last)))}`]
+    : []
 }

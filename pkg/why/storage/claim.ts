@@ -7,6 +7,7 @@ import { eventLine, eventsOf } from "../events.ts"
 import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from "../reading/kinds.ts"
 import { misfit, NO_PROVISIONER } from "./misfit.ts"
 import { command } from "../command.ts"
+import { changedAt, USUAL_MS, within } from "../under-way.ts"
 
 const DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
@@ -42,6 +43,7 @@ async function resizing(claim: PersistentVolumeClaim, ward: Ward) {
 
 async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Finding> {
   const { spec, metadata } = claim
+  const usual = (one: Finding) => within(one, ward.reader.now, changedAt(claim), USUAL_MS)
   const events = (await eventsOf(ward.reader, claim)).slice(0, 3)
   const evidence = events.map(eventLine)
   const classes = await ward.reader.list(STORAGE_CLASSES)
@@ -97,25 +99,31 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
   const chosen = metadata.annotations?.["volume.kubernetes.io/selected-node"]
   if (found.volumeBindingMode === "WaitForFirstConsumer" && chosen === undefined) {
     if (users.length === 0)
-      return finding(
-        "claim-waits-for-pod",
-        `no pod uses it yet: class ${wanted} makes its volume when the first one is scheduled (WaitForFirstConsumer)`,
-        { evidence, weight: "waiting" },
+      return usual(
+        finding(
+          "claim-waits-for-pod",
+          `no pod uses it yet: class ${wanted} makes its volume when the first one is scheduled (WaitForFirstConsumer)`,
+          { evidence, weight: "waiting" },
+        ),
       )
     if (found.provisioner !== NO_PROVISIONER || (await someVolumeFits(claim, ward)))
-      return finding("claim-waits-for-pod", `it waits until pod ${users[0]!.metadata.name} is scheduled`, {
-        weight: "waiting",
-        evidence,
-      })
+      return usual(
+        finding("claim-waits-for-pod", `it waits until pod ${users[0]!.metadata.name} is scheduled`, {
+          weight: "waiting",
+          evidence,
+        }),
+      )
   }
   if (found.provisioner === NO_PROVISIONER)
     return finding("no-volume-fits", `class ${wanted} makes no volumes, and ${await whyNoVolume(claim, ward)}`, {
       evidence,
     })
-  return finding(
-    "provisioner-silent",
-    `it waits for ${found.provisioner} to make its volume; perhaps this provisioner does not run`,
-    { evidence, sure: false, weight: "waiting" },
+  return usual(
+    finding(
+      "provisioner-silent",
+      `it waits for ${found.provisioner} to make its volume; perhaps this provisioner does not run`,
+      { evidence, sure: false, weight: "waiting" },
+    ),
   )
 }
 

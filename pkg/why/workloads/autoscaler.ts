@@ -5,6 +5,7 @@ import { eventLine, eventsOf } from "../events.ts"
 import { API_SERVICES, AUTOSCALERS, refOf, refTo } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { command } from "../command.ts"
+import { changedAt, REACTION_MS, USUAL_MS, within } from "../under-way.ts"
 
 export const autoscalerDoctor = doctor(AUTOSCALERS, async (autoscaler, ward) => {
   const { status, spec } = autoscaler
@@ -26,7 +27,14 @@ export const autoscalerDoctor = doctor(AUTOSCALERS, async (autoscaler, ward) => 
       }),
     ])
   if (conditions.length === 0)
-    return unwell(summary, [finding("controller-behind", "no controller has looked at it yet", { weight: "waiting" })])
+    return unwell(summary, [
+      within(
+        finding("controller-behind", "no controller has looked at it yet", { weight: "waiting" }),
+        ward.reader.now,
+        changedAt(autoscaler),
+        REACTION_MS,
+      ),
+    ])
   const target = targetOf(autoscaler)
   const opinion = await ward.ask(target)
   return healthy(
@@ -131,13 +139,15 @@ async function metricFindings(
     return why.length > 0
       ? why
       : [
-          finding(
-            "autoscaler-metrics-missing",
-            `there are no metrics of the pods of ${kind} ${name} (yet): ${message}`,
-            {
-              evidence,
-              weight: "waiting",
-            },
+          within(
+            finding(
+              "autoscaler-metrics-missing",
+              `there are no metrics of the pods of ${kind} ${name} (yet): ${message}`,
+              { evidence, weight: "waiting" },
+            ),
+            ward.reader.now,
+            changedAt(autoscaler),
+            USUAL_MS,
           ),
         ]
   }

@@ -8,8 +8,9 @@ import { obstaclesOn, type Obstacle } from "../pod/placement/obstacles.ts"
 import { DAEMON_SETS, NODES, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { creationFinding } from "./creation.ts"
-import { podFindings, podsOfOwner } from "./pods.ts"
+import { notCreated, podFindings, podsOfOwner, timesOf } from "./pods.ts"
 import { command } from "../command.ts"
+import { changedAt, latest, PROGRESS_MS, REACTION_MS, within } from "../under-way.ts"
 
 export const daemonSetDoctor = doctor(DAEMON_SETS, async (set, ward) => {
   const pods = await podsOfOwner(set, ward)
@@ -20,18 +21,24 @@ export const daemonSetDoctor = doctor(DAEMON_SETS, async (set, ward) => {
   const findings: Finding[] = [...(await podFindings(pods, ward))]
   const creation = pods.length < desired ? await creationFinding(set, "a pod", ward) : undefined
   if (creation !== undefined) findings.push(creation)
+  // Its controller counts the nodes when it first looks at it.
+  if ((set.status.observedGeneration ?? 0) === 0)
+    return unwell("is new", [within(unseen, ward.reader.now, changedAt(set), REACTION_MS)])
   if (desired === 0) return unwell("is on no node", without.length > 0 ? without : findings)
   const notes = without.map((one): Finding => ({ ...one, weight: "note" }))
   if (findings.length > 0) return unwell(summary, [...findings, ...notes])
-  const update = updateFinding(set)
+  const update = updateFinding(set, pods, ward)
   if (update !== undefined) return unwell(summary, [update, ...notes])
   return ready >= desired
     ? healthy(summary, notes)
-    : unwell(summary, [
-        finding("pods-not-created", `${pods.length} of ${desired} pods exist`, { weight: "waiting" }),
-        ...notes,
-      ])
+    : unwell(summary, [notCreated(set, pods.length, desired, pods, ward), ...notes])
 })
+
+const unseen = finding(
+  "controller-behind",
+  "the controller has not looked at it yet; perhaps the controller-manager does not run",
+  { weight: "waiting", sure: false },
+)
 
 /** The taints that pods of DaemonSets tolerate. Source: controller/daemon/util AddOrUpdateDaemonPodTolerations. */
 const TOLERATED = [
@@ -96,16 +103,17 @@ const isFor = ({ spec }: Pod, node: string): boolean =>
       matchFields?.some(({ key, values }) => key === "metadata.name" && values?.includes(node)) === true,
   ) === true
 
-function updateFinding(set: DaemonSet): Finding | undefined {
+function updateFinding(set: DaemonSet, pods: readonly Pod[], { reader }: Ward): Finding | undefined {
   const { updatedNumberScheduled: updated = 0, desiredNumberScheduled: desired = 0 } = set.status
   if (updated >= desired) return undefined
-  return set.spec.updateStrategy?.type === "OnDelete"
-    ? finding(
-        "rollout-on-delete",
-        `${updated} of ${desired} pods have the new template: with updateStrategy OnDelete a pod gets it when it is deleted`,
-      )
-    : finding("rollout-goes-on", `${updated} of ${desired} pods have the new template`, {
-        weight: "waiting",
-        hints: [command`kubectl rollout status ${wordsOf(refOf(set))}`],
-      })
+  if (set.spec.updateStrategy?.type === "OnDelete")
+    return finding(
+      "rollout-on-delete",
+      `${updated} of ${desired} pods have the new template: with updateStrategy OnDelete a pod gets it when it is deleted`,
+    )
+  const going = finding("rollout-goes-on", `${updated} of ${desired} pods have the new template`, {
+    weight: "waiting",
+    hints: [command`kubectl rollout status ${wordsOf(refOf(set))}`],
+  })
+  return within(going, reader.now, latest([changedAt(set), ...pods.flatMap(timesOf)]), PROGRESS_MS)
 }

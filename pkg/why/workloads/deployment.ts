@@ -1,10 +1,11 @@
 import type { Deployment } from "../../api/apps/v1/deployment.ts"
 import type { ReplicaSet } from "../../api/apps/v1/replicaset.ts"
-import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
+import { parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, isOwnedBy, unwell, type Ward } from "../doctor.ts"
 import { eventLine, eventsOf } from "../events.ts"
 import { DEPLOYMENTS, refOf, REPLICA_SETS } from "../reading/kinds.ts"
+import { changedAt, latest, overdue, PROGRESS_MS, REACTION_MS, within } from "../under-way.ts"
 import { wordsOf } from "../workload.ts"
 import { refusedFinding } from "./creation.ts"
 import { withSurge, withUndo } from "./undo.ts"
@@ -34,19 +35,19 @@ export const deploymentDoctor = doctor(DEPLOYMENTS, async (deployment, ward) => 
   for (const set of examined) pushAll(findings, (await askThrough(ward, refOf(set))).findings)
   if (isDone && findings.length === 0)
     return healthy(wanted === 0 ? "is scaled to 0 pods" : summary, wanted === 0 ? [scaledToZero(deployment)] : [])
-  if (findings.length > 0)
-    return unwell(summary, [...withSurge(withUndo(findings, deployment, sets), deployment), ...stuck(deployment, ward)])
-  if (isBehind || newest === undefined)
-    return unwell(summary, [
-      finding(
-        "controller-behind",
-        "the controller has not seen its last change; perhaps the controller-manager does not run",
-        {
-          weight: "waiting",
-          sure: false,
-        },
-      ),
-    ])
+  const late = stuck(deployment)
+  if (findings.length > 0) {
+    const known = withSurge(withUndo(findings, deployment, sets), deployment)
+    return unwell(summary, [...(late.length > 0 ? overdue(known) : known), ...late])
+  }
+  if (isBehind || newest === undefined) {
+    const behind = finding(
+      "controller-behind",
+      "the controller has not seen its last change; perhaps the controller-manager does not run",
+      { weight: "waiting", sure: false },
+    )
+    return unwell(summary, [within(behind, ward.reader.now, changedAt(deployment), REACTION_MS)])
+  }
   return unwell(summary, [waits(deployment, ward)])
 })
 
@@ -73,28 +74,30 @@ const scaledToZero = (deployment: Deployment): Finding =>
   })
 
 /** That the rollout has taken too long is a consequence, never a cause. */
-function stuck({ status, spec }: Deployment, _ward: Ward): readonly Finding[] {
+function stuck({ status, spec }: Deployment): readonly Finding[] {
   const progressing = status.conditions?.find(({ type }) => type === "Progressing")
   return progressing?.reason === "ProgressDeadlineExceeded"
     ? [
         finding(
           "rollout-stuck",
-          `the rollout has made no progress for ${spec.progressDeadlineSeconds ?? 600} s, and is not undone by itself`,
+          `the rollout has made no progress for ${spec.progressDeadlineSeconds ?? PROGRESS_MS / 1000} s, and is not undone by itself`,
           { weight: "note", evidence: [progressing.message ?? ""] },
         ),
       ]
     : []
 }
 
-function waits({ spec, status }: Deployment, { reader }: Ward): Finding {
+/** Without further progress the rollout counts as failed at its deadline: so does `kubectl rollout status`. */
+function waits(deployment: Deployment, { reader }: Ward): Finding {
+  const { spec, status } = deployment
   const progressing = status.conditions?.find(({ type }) => type === "Progressing")
-  const since = parseTime(progressing?.lastUpdateTime ?? "")
-  const deadline = (spec.progressDeadlineSeconds ?? 600) * 1000
+  const progress = latest([parseTime(progressing?.lastUpdateTime ?? ""), changedAt(deployment)])
   const minReady = spec.minReadySeconds ?? 0
-  return finding(
+  const one = finding(
     "rollout-goes-on",
-    `the rollout goes on${since === undefined ? "" : `; its last progress was ${humanDuration(reader.now - since)} ago, and it counts as failed ${humanDuration(Math.max(0, since + deadline - reader.now))} from now`}` +
-      (minReady > 0 ? `; a pod must be ready for ${minReady} s` : ""),
+    `the rollout goes on${minReady > 0 ? `; a pod must be ready for ${minReady} s` : ""}`,
     { weight: "waiting", evidence: progressing?.message === undefined ? [] : [progressing.message] },
   )
+  if (progressing?.reason === "ProgressDeadlineExceeded") return one
+  return within(one, reader.now, progress, (spec.progressDeadlineSeconds ?? PROGRESS_MS / 1000) * 1000)
 }

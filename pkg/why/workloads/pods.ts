@@ -1,8 +1,10 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
-import { isPodReady, isPodTerminal } from "../../pods/pod-state.ts"
-import type { Finding, ObjectRef } from "../answer.ts"
+import { isPodReady, isPodTerminal, podCondition } from "../../pods/pod-state.ts"
+import { parseTime } from "../../apimachinery/scalars/time.ts"
+import { finding, type Finding, type ObjectRef } from "../answer.ts"
 import { askThrough, isOwnedBy, type Ward } from "../doctor.ts"
 import { PODS, refOf } from "../reading/kinds.ts"
+import { changedAt, latest, REACTION_MS, within } from "../under-way.ts"
 import { workloadOf } from "../workload.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 
@@ -40,6 +42,28 @@ export async function podFindings(pods: readonly Pod[], ward: Ward): Promise<rea
       : { ...one, cause: { ...one.cause, evidence: [`${count} pods have this cause`, ...one.cause.evidence] } }
   })
 }
+
+/** Returns that pods are missing which nobody refuses: their controller has not made them yet, or does not run. */
+export function notCreated(
+  owner: KubeObject,
+  count: number,
+  wanted: number,
+  pods: readonly Pod[],
+  { reader }: Ward,
+): Finding {
+  const one = finding("pods-not-created", `${count} of ${wanted} pods exist; perhaps its controller does not run`, {
+    weight: "waiting",
+    sure: false,
+  })
+  return within(one, reader.now, latest([changedAt(owner), ...pods.flatMap(timesOf)]), REACTION_MS)
+}
+
+/** When a controller last had to do with a pod: when it was made, when it became ready, and when it went. */
+export const timesOf = (pod: Pod): readonly (number | undefined)[] => [
+  parseTime(pod.metadata.creationTimestamp ?? ""),
+  parseTime(podCondition(pod, "Ready")?.lastTransitionTime ?? ""),
+  parseTime(pod.metadata.deletionTimestamp ?? ""),
+]
 
 /** Returns a pod by its reference, or the pods of a workload. */
 export async function workloadPods(ref: ObjectRef, ward: Ward): Promise<readonly Pod[]> {

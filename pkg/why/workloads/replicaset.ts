@@ -1,4 +1,3 @@
-import { finding } from "../answer.ts"
 import { doctor, healthy, unwell } from "../doctor.ts"
 import { isPodReady } from "../../pods/pod-state.ts"
 import { CONTROLLERS, REPLICA_SETS } from "../reading/kinds.ts"
@@ -7,7 +6,7 @@ import type { ReplicationController } from "../../api/core/v1/replicationcontrol
 import type { Opinion } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { creationFinding } from "./creation.ts"
-import { podFindings, podsOfOwner } from "./pods.ts"
+import { notCreated, podFindings, podsOfOwner } from "./pods.ts"
 
 async function examine(set: ReplicaSet | ReplicationController, ward: Ward): Promise<Opinion> {
   const wanted = set.spec.replicas ?? 1
@@ -19,14 +18,7 @@ async function examine(set: ReplicaSet | ReplicationController, ward: Ward): Pro
   const findings = [...(creation === undefined ? [] : [creation]), ...(await podFindings(pods, ward))]
   if (ready >= wanted && findings.length === 0) return healthy(summary)
   if (findings.length > 0) return unwell(summary, findings)
-  return live.length < wanted
-    ? unwell(summary, [
-        finding("pods-not-created", `${live.length} of ${wanted} pods exist; perhaps its controller does not run`, {
-          weight: "waiting",
-          sure: false,
-        }),
-      ])
-    : unwell(summary, [])
+  return unwell(summary, live.length < wanted ? [notCreated(set, live.length, wanted, pods, ward)] : [])
 }
 
 export const replicaSetDoctor = doctor(REPLICA_SETS, examine)

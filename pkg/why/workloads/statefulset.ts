@@ -6,8 +6,9 @@ import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { refOf, SERVICES, STATEFUL_SETS } from "../reading/kinds.ts"
 import { creationFinding } from "./creation.ts"
-import { podFindings, podsOfOwner } from "./pods.ts"
+import { notCreated, podFindings, podsOfOwner, timesOf } from "./pods.ts"
 import { command } from "../command.ts"
+import { changedAt, latest, PROGRESS_MS, within } from "../under-way.ts"
 
 export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
   const wanted = set.spec.replicas ?? 1
@@ -35,15 +36,10 @@ export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
   } else for (const one of await podFindings(pods, ward)) findings.push(one)
   if (creation !== undefined) findings.push(creation)
   if (findings.length > 0) return unwell(summary, findings)
-  const late = ready >= wanted ? updateFinding(set) : undefined
+  const late = ready >= wanted ? updateFinding(set, pods, ward) : undefined
   if (late !== undefined) return unwell(summary, [late])
   if (ready >= wanted) return healthy(summary, await governing(set, ward))
-  return unwell(summary, [
-    finding("pods-not-created", `${pods.length} of ${wanted} pods exist; perhaps its controller does not run`, {
-      weight: "waiting",
-      sure: false,
-    }),
-  ])
+  return unwell(summary, [notCreated(set, pods.length, wanted, pods, ward)])
 })
 
 const ordinalOf = ({ metadata }: { readonly metadata: { readonly name?: string | undefined } }): number =>
@@ -75,7 +71,8 @@ function outdatedFinding({ spec, status }: StatefulSet, { metadata }: Pod): read
 }
 
 /** A new template that is not rolled out. */
-function updateFinding({ spec, status, metadata }: StatefulSet): Finding | undefined {
+function updateFinding(set: StatefulSet, pods: readonly Pod[], { reader }: Ward): Finding | undefined {
+  const { spec, status, metadata } = set
   const { updateRevision, currentRevision, updatedReplicas = 0 } = status
   if (updateRevision === undefined || updateRevision === currentRevision) return undefined
   if (spec.updateStrategy?.type === "OnDelete")
@@ -91,7 +88,8 @@ function updateFinding({ spec, status, metadata }: StatefulSet): Finding | undef
       `only pods from number ${partition} on get the new template: that is the partition of its updateStrategy`,
       { weight: "note" },
     )
-  return finding("rollout-goes-on", "its rollout goes on, one pod after the other", { weight: "waiting" })
+  const going = finding("rollout-goes-on", "its rollout goes on, one pod after the other", { weight: "waiting" })
+  return within(going, reader.now, latest([changedAt(set), ...pods.flatMap(timesOf)]), PROGRESS_MS)
 }
 
 /** The Service that gives the pods their names. */

@@ -12,6 +12,7 @@ import { deviceFindings } from "./devices.ts"
 import { claimInUse, volumeLimits } from "./volume-limits.ts"
 import type { PodClaims } from "../claims.ts"
 import { command } from "../../command.ts"
+import { changedAt, REACTION_MS, within } from "../../under-way.ts"
 
 /** The scheduler of every cluster. */
 const DEFAULT_SCHEDULER = "default-scheduler"
@@ -68,10 +69,15 @@ export async function placementFindings(
   if (free.length === 0) return refusedByAll(pod, perNode, evidence, ward)
   if (condition === undefined)
     return [
-      finding("not-scheduled-yet", `no scheduler has looked at it yet; ${names(free)} would take it`, {
-        weight: "waiting",
-        hints: ["if it stays so, see whether the scheduler runs"],
-      }),
+      within(
+        finding("not-scheduled-yet", `no scheduler has looked at it yet; ${names(free)} would take it`, {
+          weight: "waiting",
+          hints: ["if it stays so, see whether the scheduler runs"],
+        }),
+        ward.reader.now,
+        changedAt(pod),
+        REACTION_MS,
+      ),
     ]
   // What the scheduler knows and this does not: devices, limits of drivers, ports of the host itself.
   return [
