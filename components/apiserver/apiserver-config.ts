@@ -20,6 +20,7 @@ import type { BesideApi } from "./serving/beside.ts"
 import type { ListenAt } from "./listener.ts"
 import type { Pipeline } from "./call/request.ts"
 import type { FurtherAuthorities } from "./serving/further-authorities.ts"
+import type { GivenCertificatesConfig } from "./serving/given/config.ts"
 import type { ServiceAccountKeys, ServingFiles } from "./serving/serving.ts"
 import type { TokenLife } from "./registry/core/serviceaccount/token.ts"
 import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
@@ -94,6 +95,8 @@ export interface ApiServerConfig {
   readonly serviceAccounts?: ServiceAccountKeys & TokenLife & { readonly jwksUri?: string | undefined }
   /** The versions and ciphers of TLS; those of the library from TLS 1.2 on unless given. */
   readonly tlsProfile?: TlsProfile | undefined
+  /** The administrator's own certificates for the port; the cluster's own serves everybody unless given. */
+  readonly givenCertificates?: GivenCertificatesConfig | undefined
   /** How long history is kept, in milliseconds; an hour unless given. With 0 only watches can read the log. */
   readonly historyMs?: number
   /** How long Events are kept, in seconds; an hour unless given, and for ever if zero. */

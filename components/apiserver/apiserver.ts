@@ -34,7 +34,7 @@ import { createServerMetrics } from "./metrics.ts"
 import type { Actor, Pipeline, UserInfo } from "./call/request.ts"
 import { namesIn } from "../../pkg/api/coordination/v1/server-lease.ts"
 import { OWN_USER, startApiCore } from "./api-core.ts"
-import { isAnyAddress } from "./serving/local-url.ts"
+import { ownAddress } from "./serving/local-url.ts"
 import type { ApiServerConfig } from "./apiserver-config.ts"
 import type { BesideApi } from "./serving/beside.ts"
 import { certificatesOf, listenOn, type ListenAt } from "./listener.ts"
@@ -43,6 +43,7 @@ import { lateTransport } from "./late-transport.ts"
 import { databaseFile, openStorage } from "./store/open-storage.ts"
 import type { OpenedStorage } from "./store/storage-config.ts"
 import { keepCertificates } from "./serving/renewal.ts"
+import { openedGivenCertificates, type GivenCertificates } from "./serving/given/opened-given-certificates.ts"
 import type { Server } from "./server.ts"
 import { notRunning } from "./not-running.ts"
 import { stopServing } from "./stop-serving.ts"
@@ -124,6 +125,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
   let endKmsCheck = (): void => undefined
   let files: ServingFiles | undefined
   let listener: Listener | undefined
+  let given: GivenCertificates | undefined
 
   function current(): Running {
     if (running === undefined) throw notRunning()
@@ -163,7 +165,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     // The port may be known only after listening has begun, and bootstrap objects contain it. Requests that come before
     // the bootstrap is complete get 503 with Retry-After.
     const serving: { server?: Server; beside: BesideApi | undefined } = { beside: config.beside }
-    listener = await listenOn(config.listen, config.connectionLimits, opened, serving, config.tlsProfile)
+    given = await openedGivenCertificates(config, { files: opened, clock, log })
+    listener = await listenOn(config.listen, config, opened, serving, given?.choice)
     const port = listener?.port ?? 6443
 
     const frontProxy = frontProxyCertificates(() => clock.now())
@@ -304,12 +307,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       aggregator: plane.aggregator,
       server,
       async listen(at) {
-        listener = await listenOn(at, config.connectionLimits, files ?? opened, serving, config.tlsProfile)
+        listener = await listenOn(at, config, files ?? opened, serving, given?.choice)
       },
       async stop() {
         endRenewal?.()
         endCuts()
         signIn?.stop()
+        given?.stop()
         await stopServing({ clock, listener, plane, beside: config.beside, delayMs: config.shutdownDelayMs })
         plane.refuseAll()
         listener = undefined
@@ -358,6 +362,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       } catch (err) {
         await this.stop()
         await listener?.stop({ graceMs: 0 })
+        given?.stop()
         listener = undefined
         await close(opening)
         opening = undefined
@@ -390,9 +395,3 @@ async function close(stored: OpenedStorage | undefined): Promise<void> {
   await stored?.stop()
   stored?.storage.close()
 }
-
-/**
- * The address that the server listens on, unless it listens on all: clients may know the server by this address only.
- */
-const ownAddress = (listen: ApiServerConfig["listen"]): readonly string[] =>
-  listen === undefined || isAnyAddress(listen.host) ? [] : [listen.host]

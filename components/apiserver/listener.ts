@@ -1,6 +1,7 @@
 import { chainOf } from "../../pkg/pki/cluster-pki.ts"
-import type { ConnectionLimits } from "../../pkg/runtime/http/connections.ts"
 import { answer, listenTls, type Certificates, type Listener } from "../../pkg/runtime/http/listen.ts"
+import type { CertificateChoice } from "../../pkg/runtime/http/certificate-choice.ts"
+import type { ConnectionLimits } from "../../pkg/runtime/http/connections.ts"
 import type { TlsProfile } from "../../pkg/runtime/http/tls-profile.ts"
 import type { Server } from "./server.ts"
 import type { BesideApi } from "./serving/beside.ts"
@@ -26,6 +27,12 @@ export const certificatesOf = (files: ServingFiles): Certificates => {
   }
 }
 
+/** What the listener demands of connections; the usual limits and versions of TLS unless given. */
+export interface Demands {
+  readonly connectionLimits?: Partial<ConnectionLimits>
+  readonly tlsProfile?: TlsProfile | undefined
+}
+
 /** Who serves requests; the server is set once it has started. */
 export interface Serving {
   readonly server?: Server
@@ -38,10 +45,10 @@ export interface Serving {
  */
 export async function listenOn(
   listen: ListenAt | undefined,
-  limits: Partial<ConnectionLimits> | undefined,
+  { connectionLimits: limits, tlsProfile }: Demands,
   files: ServingFiles,
   serving: Serving,
-  tlsProfile?: TlsProfile,
+  choice: CertificateChoice | undefined,
 ): Promise<Listener | undefined> {
   if (listen === undefined) return undefined
   return listenTls({
@@ -49,6 +56,7 @@ export async function listenOn(
     ...(limits === undefined ? {} : { limits }),
     ...certificatesOf(files),
     tlsProfile,
+    choice,
     onRequest(req, res) {
       const { server, beside } = serving
       if (server !== undefined) (beside?.serves(req.url ?? "", false) === true ? beside : server).onRequest(req, res)

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { TLSSocket, type SecureContext, type TLSSocketOptions } from "node:tls"
 import { parseAddress } from "../../pkg/apimachinery/addresses/cidr.ts"
+import { plainAddress } from "../../pkg/apimachinery/addresses/plain-address.ts"
 import { FairShare } from "../../pkg/flow/fair-share.ts"
 import { openFilesLimit } from "../../pkg/runtime/open-files.ts"
 import { FirstBytes, type Decide } from "./first-bytes.ts"
@@ -223,9 +224,6 @@ class Handshake implements Watched {
 }
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
-
-/** Returns an IPv4 address in IPv4 form; a socket for both families reports it as IPv6. */
-const plainAddress = (address = ""): string => (/^::ffff:[\d.]+$/i.test(address) ? address.slice(7) : address)
 
 /** Returns what counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address. */
 function ownerOf(address: string | undefined): string {

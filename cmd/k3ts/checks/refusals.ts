@@ -8,6 +8,7 @@ import { UsageError } from "../cli/usage-error.ts"
 import type { ServerFlags } from "../config/server-flags.ts"
 import { admissionOf } from "../config/admission-flags.ts"
 import { auditOf } from "../config/audit-flags.ts"
+import { givenCertificatesOf } from "../config/tls-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
@@ -20,6 +21,7 @@ export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
     (await import("../config/runtime-config.ts")).refuseRuntimeConfig(flags["runtime-config"], flags["feature-gates"])
   await refuseAudit(flags)
   await refuseAdmission(flags)
+  await refuseCertificates(flags)
   const datastore = datastoreOf(flags)
   if (datastore !== undefined)
     (await import("../../../components/apiserver/store/datastore-options.ts")).datastoreOptions(datastore, realClock)
@@ -52,6 +54,14 @@ async function refuseAdmission(flags: ServerFlags): Promise<void> {
     (await import("../../../components/apiserver/admission/admission-configuration.ts")).readAdmissionConfiguration(
       options.configFile,
     )
+}
+
+async function refuseCertificates(flags: ServerFlags): Promise<void> {
+  const { givenCertificates } = givenCertificatesOf(flags)
+  if (givenCertificates === undefined) return
+  const given = await import("../../../components/apiserver/serving/given/given-certificates.ts")
+  given.refuseReserved(givenCertificates, given.reservedNames(flags["cluster-domain"]))
+  given.readGivenCertificates(givenCertificates)
 }
 
 async function refuseAudit(flags: ServerFlags): Promise<void> {

@@ -25,7 +25,7 @@ import { furtherAuthoritiesOf } from "./authority-flags.ts"
 import { authorizationOf } from "./authorization-flags.ts"
 import { controllersOf } from "./controller-flags.ts"
 import { serviceAccountsOf } from "./service-account-flags.ts"
-import { tlsProfileIn } from "./tls-flags.ts"
+import { givenCertificatesOf, tlsProfileIn } from "./tls-flags.ts"
 import { nodeLifecycleOf } from "./node-lifecycle-flags.ts"
 import { inFlightOf, SIMULATED, type NodeFlags, type ServerFlags } from "./server-flags.ts"
 
@@ -66,6 +66,7 @@ export function clusterConfig(
       ...furtherAuthoritiesOf(flags),
       ...serviceAccountsOf(flags),
       tlsProfile: tlsProfileIn(flags),
+      ...givenCertificatesOf(flags),
       historyMs: flags["history-age"] * 1000,
       historyBytes: flags["history-size"] ?? usualHistoryBytes(dataDir),
       eventSeconds: flags["event-ttl"],

@@ -40,7 +40,7 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     ...["requestheader-uid-headers", "requestheader-extra-headers-prefix", "service-account-issuer"],
     ...["service-account-extend-token-expiration", "service-account-jwks-uri", "service-account-key-file"],
     ...["service-account-max-token-expiration", "service-account-signing-key-file"],
-    ...["tls-cipher-suites", "tls-min-version"],
+    ...["tls-cert-file", "tls-cipher-suites", "tls-min-version", "tls-private-key-file", "tls-sni-cert-key"],
   ]),
   ...renamed({
     "admission-control": "enable-admission-plugins",
@@ -85,9 +85,6 @@ export const KUBE_APISERVER_FLAGS: UpstreamFlags = {
     "peer-ca-file",
     "proxy-client-cert-file",
     "proxy-client-key-file",
-    "tls-cert-file",
-    "tls-private-key-file",
-    "tls-sni-cert-key",
   ]),
   ...refused("TLS is served with the curves of the program's TLS library", ["tls-curve-preferences"]),
   ...holds(["0"], "the server has no such header or answer", ["goaway-chance"]),

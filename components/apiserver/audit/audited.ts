@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import { plainAddress } from "../../../pkg/apimachinery/addresses/plain-address.ts"
 import { remoteAddress } from "../../../pkg/runtime/http/listen.ts"
 import type { Exchange } from "../call/exchange.ts"
 
@@ -31,7 +32,7 @@ function sourceIPs(exchange: Pick<Exchange, "req" | "header">): readonly string[
     .filter((part) => isIP(part) !== 0)
   const real = exchange.header("x-real-ip") ?? ""
   if (isIP(real) !== 0 && !found.includes(real)) found.push(real)
-  const remote = remoteAddress(exchange.req)?.replace(/^::ffff:(?=\d+\.)/, "") ?? ""
+  const remote = plainAddress(remoteAddress(exchange.req))
   if (found.length === 0 || found.at(-1) !== remote) found.push(remote)
   return found
 }

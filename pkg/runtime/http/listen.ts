@@ -21,6 +21,7 @@ import { allowDirectResponses } from "./direct-response.ts"
 import { Http2Response } from "./http2-response.ts"
 import { beginListening } from "./begin-listening.ts"
 import type { ServerRequest, ServerAnswer } from "./server-request.ts"
+import { ChosenCertificates, type CertificateChoice } from "./certificate-choice.ts"
 import { DEFAULT_TLS_PROFILE, type TlsProfile } from "./tls-profile.ts"
 import { trustingOnly } from "../../pki/trust.ts"
 import { orClose } from "../../failure/or-close.ts"
@@ -47,6 +48,8 @@ export interface ListenOptions extends Certificates {
   readonly limits?: Partial<ConnectionLimits>
   /** TLS 1.2 and 1.3 with the ciphers of the library, unless given. */
   readonly tlsProfile?: TlsProfile | undefined
+  /** Certificates for clients that ask for a name; the usual one for everybody unless given. */
+  readonly choice?: CertificateChoice | undefined
 }
 
 export interface Listener {
@@ -153,7 +156,14 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
     rejectUnauthorized: false,
     ...(options.tlsProfile ?? DEFAULT_TLS_PROFILE),
   })
-  const tls = { ...secure(options), ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headMs }
+  const { choice } = options
+  const chosen = choice === undefined ? undefined : new ChosenCertificates(choice, secure(options))
+  const tls = {
+    ...secure(options),
+    ALPNProtocols: ["h2", "http/1.1"],
+    handshakeTimeout: limits.headMs,
+    ...(chosen === undefined ? {} : { SNICallback: chosen.onName }),
+  }
   const server = createTls(tls, (socket) => {
     const connection = connections.of(socket)
     connection.isSecure = true
@@ -185,7 +195,10 @@ export async function listenTls(options: ListenOptions): Promise<Listener> {
 
   return {
     port: (server.address() as AddressInfo).port,
-    setCertificates: (certificates) => server.setSecureContext(secure(certificates)),
+    setCertificates(certificates) {
+      server.setSecureContext(secure(certificates))
+      chosen?.setUsual(secure(certificates))
+    },
     cutPeers: (isOut) => connections.cutPeers(isOut),
     announceEnd() {
       ending = true
