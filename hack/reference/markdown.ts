@@ -11,6 +11,7 @@ import { DEFAULT_FEATURES, FEATURE_NAMES } from "../../pkg/component/features.ts
 import { OFF_VERSIONS, OPTIONAL_KINDS, versionOf } from "../../pkg/component/optional-kinds.ts"
 import { gatesThatAre } from "../../pkg/component/upstream-gates.ts"
 import { KUBELET_SETTINGS } from "../../cmd/k3ts/config/kubelet-args.ts"
+import { MEANINGS, type Meaning } from "../../cmd/k3ts/config/kubelet-configuration/meanings.ts"
 import { chapters, type Chapter, type NamedCommand } from "./commands.ts"
 import { wrap } from "./wrap.ts"
 
@@ -34,7 +35,14 @@ list in the file.
 export async function referencePage(): Promise<{ readonly text: string; readonly wanted: string }> {
   return {
     text: readFileSync(PAGE, "utf8"),
-    wanted: [HEAD, ...(await chapters()).map(chapterText), programsText(), gatesText(), kindsText()].join("\n"),
+    wanted: [
+      HEAD,
+      ...(await chapters()).map(chapterText),
+      programsText(),
+      kubeletFieldsText(),
+      gatesText(),
+      kindsText(),
+    ].join("\n"),
   }
 }
 
@@ -81,6 +89,31 @@ function programsText(): string {
     return `### ${program}\n\n| flag | here |\n| --- | --- |\n${rows.join("\n")}\n`
   })
   return [PROGRAMS_HEAD, ...programs].join("\n")
+}
+
+const KUBELET_FIELDS_HEAD = `## Fields of a KubeletConfiguration
+
+\`--kubelet-arg=config=FILE\` names a file with a KubeletConfiguration (\`kubelet.config.k8s.io/v1beta1\`), and
+\`--kubelet-arg=config-dir=FOLDER\` a folder, as with Kubernetes' kubelet: its files, whose names end with \`.conf\`, are
+merged over that file in the order of their names, lists as a whole, and \`null\` takes a field away. Settings and
+flags that are given come before the files; feature gates count beside theirs. A field that is not known, or has a value
+that cannot be, is refused with file and line. Each field of Kubernetes 1.36 does something here, or means nothing,
+which the log says once at the start unless the value is Kubernetes' own default, or is refused with the reason.
+`
+
+/** Returns what becomes of each field of a KubeletConfiguration. */
+function kubeletFieldsText(): string {
+  const rows = Object.entries(MEANINGS)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([field, meaning]) => `| \`${field}\` | ${cell(ofField(meaning))} |`)
+  return [KUBELET_FIELDS_HEAD, `| field | here |\n| --- | --- |\n${rows.join("\n")}\n`].join("\n")
+}
+
+function ofField(meaning: Meaning): string {
+  if ("setting" in meaning) return `the setting \`${meaning.setting}\` of \`--kubelet-arg\``
+  if ("flag" in meaning) return `the flag \`--${meaning.flag}\``
+  if ("own" in meaning) return meaning.own
+  return meaningOf(meaning.like)
 }
 
 /** Returns which feature gates can be changed, and which cannot. */

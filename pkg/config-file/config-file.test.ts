@@ -57,7 +57,7 @@ describe("a configuration file", () => {
       `${HEAD}issuers:\n- url: a\n- uri: b\n`,
       "/etc/sign-in.yaml:5: issuers[1].uri: this field is not known",
     ],
-    ["a value of the wrong type", `${HEAD}seconds: soon\n`, "/etc/sign-in.yaml: json: cannot unmarshal string"],
+    ["a value of the wrong type", `${HEAD}seconds: soon\n`, "/etc/sign-in.yaml:3: json: cannot unmarshal string"],
     [
       "a value that the kind refuses",
       `${HEAD}seconds: 101\n`,

@@ -183,7 +183,9 @@ function decoded<M extends Message>(
       }),
     )
   } catch (err) {
-    if (err instanceof DecodeError) throw new ConfigurationError(`${place.file}: ${err.message}`, { cause: err })
-    throw err
+    if (!(err instanceof DecodeError)) throw err
+    const [, field] = /struct field \w+\.(\S+) of type/.exec(err.message) ?? []
+    const line = field === undefined ? undefined : lineOf(place.text, [place.at, field].filter(Boolean).join("."))
+    throw new ConfigurationError(`${place.file}${line === undefined ? "" : `:${line}`}: ${err.message}`, { cause: err })
   }
 }

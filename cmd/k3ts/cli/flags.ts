@@ -7,6 +7,9 @@
  */
 import { listOf, reading, word, type FlagType } from "./flag-type.ts"
 
+/** Flags with their values, and where those come from, for messages. */
+export type ImpliedValues = ReadonlyMap<string, { readonly values: readonly string[]; readonly source: string }>
+
 export interface Flag<T = unknown> {
   readonly type: FlagType<T>
   /** boolean: `--flag` alone means true. list: may be repeated, or separated by commas. */
@@ -26,6 +29,10 @@ export interface Flag<T = unknown> {
   readonly variables?: readonly string[]
   /** Refused on the command line, which every user of the machine can see. */
   readonly secret?: boolean
+  /** Returns what the value of this flag says of other flags. It counts where they are given nowhere else. */
+  readonly implies?: (value: unknown) => ImpliedValues
+  /** Joins what another flag implies with what is given, where both count. */
+  readonly join?: (implied: string, given: string) => string
   /** Set by flags of other programs, and not shown. */
   readonly hidden?: boolean
   /** The default in the help, when the schema has none because it depends on the machine. */

@@ -1,5 +1,5 @@
 import { readConfig, type ConfigEntries, type ConfigVocabulary } from "./config-file.ts"
-import { variablesOf, type Flag, type FlagShape, type FlagsOf } from "./flags.ts"
+import { variablesOf, type Flag, type FlagShape, type FlagsOf, type ImpliedValues } from "./flags.ts"
 import { foreignFlag, NO_FOREIGN_FLAGS, type ForeignFlags } from "./foreign-flags.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "./usage-error.ts"
@@ -82,14 +82,15 @@ const CONFIG_FLAG = "config"
 
 /**
  * Returns the value of each flag. The command line overrides K3TS_* variables, these the config file, and that the
- * default. @throws UsageError
+ * default. What a flag implies of others comes before the default. @throws UsageError
  */
 export function resolveFlags<S extends FlagShape>(shape: S, { written, env, config }: Sources): FlagsOf<S> {
   const resolved: Record<string, unknown> = {}
+  const implied = new Map<string, Implied>()
   const resolve = (name: string, file: ConfigEntries | undefined) => {
     const flag = shape[name]!
     const { type, kind, split = (text: string) => text.split(",") } = flag
-    const [given, source] = find(name, flag, written, env, file)
+    const [given, source] = withImplied(flag, find(name, flag, written, env, file), implied.get(name))
     const raw =
       given === undefined
         ? undefined
@@ -115,17 +116,27 @@ export function resolveFlags<S extends FlagShape>(shape: S, { written, env, conf
   const path = resolved[CONFIG_FLAG]
   const chosen = written.flags.has(CONFIG_FLAG) || variableIn(env, CONFIG_FLAG, shape[CONFIG_FLAG]) !== undefined
   const file = typeof path === "string" ? readConfig(path, config, { optional: !chosen }) : undefined
-  for (const name of Object.keys(shape)) if (name !== CONFIG_FLAG) resolve(name, file)
+  const others = Object.entries(shape).filter(([name]) => name !== CONFIG_FLAG)
+  for (const [name, { implies }] of others) {
+    if (implies === undefined) continue
+    resolve(name, file)
+    for (const [flag, said] of implies(resolved[name])) implied.set(flag, said)
+  }
+  for (const [name, { implies }] of others) if (implies === undefined) resolve(name, file)
   return resolved as FlagsOf<S>
 }
 
-function find(
-  name: string,
-  flag: Flag,
-  written: Written,
-  env: Sources["env"],
-  file: ConfigEntries | undefined,
-): [given: readonly string[] | undefined, source: string] {
+type Implied = ImpliedValues extends ReadonlyMap<string, infer V> ? V : never
+type Found = readonly [given: readonly string[] | undefined, source: string]
+
+function withImplied({ join }: Flag, [given, source]: Found, implied: Implied | undefined): Found {
+  if (implied === undefined) return [given, source]
+  if (given === undefined) return [implied.values, implied.source]
+  const [first] = implied.values
+  return join === undefined || first === undefined ? [given, source] : [given.map((text) => join(first, text)), source]
+}
+
+function find(name: string, flag: Flag, written: Written, env: Sources["env"], file: ConfigEntries | undefined): Found {
   const argument = written.flags.get(name)
   if (argument !== undefined) return [argument, `--${name}`]
   const variable = variableIn(env, name, flag)

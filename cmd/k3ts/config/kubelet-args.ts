@@ -1,4 +1,4 @@
-import { normalize } from "node:path"
+import { normalize, resolve } from "node:path"
 import { unitsOf } from "../../../pkg/apimachinery/scalars/quantity.ts"
 import { MAX_PODS, SYNC_FREQUENCY_MS } from "../../../components/kubelet/model/config.ts"
 import { crashBackoffOf } from "../../../components/kubelet/model/backoff.ts"
@@ -6,10 +6,13 @@ import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features
 import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/model/tuning.ts"
 import { CIPHER_SUITES, TLS_VERSIONS, tlsProfileOf } from "../../../pkg/runtime/http/tls-profile.ts"
 import { reading } from "../cli/flag-type.ts"
+import type { ImpliedValues } from "../cli/flags.ts"
 import { flagsOf } from "../k3s/passed-flags.ts"
 import { nameAndValue, refusalOf, type UpstreamFlag } from "../k3s/upstream-arg.ts"
+import type * as configuration from "./kubelet-configuration/read.ts"
+import type { GivenSetting } from "./given-setting.ts"
 import { counted, timed, type Setting } from "./kubelet-setting.ts"
-import { EVICTION_SETTINGS, IMAGE_SETTINGS, joinedTuning, type GivenTuning } from "./kubelet-tuning.ts"
+import { EVICTION_SETTINGS, IMAGE_SETTINGS, joinedTuning } from "./kubelet-tuning.ts"
 
 /** The settings of the kubelet that can be chosen. */
 export interface KubeletSettings {
@@ -19,33 +22,16 @@ export interface KubeletSettings {
   readonly kubeletRoot?: string
 }
 
-/** A setting as it was given. */
-export interface GivenSetting
-  extends
-    Partial<
-      Pick<
-        KubeletTuning,
-        | "measureMs"
-        | "containerLogMaxBytes"
-        | "containerLogMaxFiles"
-        | "podMaxPids"
-        | "seccompDefault"
-        | "unsafeSysctls"
-      >
-    >,
-    GivenTuning {
-  /** The name of a flag of an upstream kubelet that means nothing here. */
-  readonly withoutEffect?: string
-  readonly maxPods?: number
-  readonly podsPerCore?: number
-  readonly syncFrequencyMs?: number
-  readonly kubeletRoot?: string
-  readonly tlsVersion?: string
-  readonly tlsSuites?: readonly string[]
-}
-
 /** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
 const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
+  config: {
+    form: "FILE with a KubeletConfiguration, as in config=/etc/k3ts/kubelet.yaml",
+    read: (given) => (given === "" ? undefined : { configFile: resolve(given) }),
+  },
+  "config-dir": {
+    form: "FOLDER of .conf files with a KubeletConfiguration, as in config-dir=/etc/k3ts/kubelet.conf.d",
+    read: (given) => (given === "" ? undefined : { configFolder: resolve(given) }),
+  },
   "max-pods": { form: "COUNT, as in max-pods=250", read: (given) => counted(given, (maxPods) => ({ maxPods })) },
   "pod-max-pids": {
     form: "COUNT, or -1 for any number, as in pod-max-pids=4096",
@@ -154,16 +140,51 @@ export const splitKubeletArgs = (text: string): readonly string[] =>
 const settingOf = (name: string): Setting<GivenSetting> | undefined =>
   Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined
 
+/** Loads what reads a KubeletConfiguration, since few nodes are given one. */
+const load = (): typeof configuration =>
+  // oxlint-disable-next-line typescript/no-require-imports
+  require("./kubelet-configuration/read.ts")
+
+/**
+ * Reads the KubeletConfiguration that the settings name; undefined where they name none.
+ * @throws ConfigurationError with file, line, field and mend
+ */
+export function configurationIn(given: readonly GivenSetting[]): configuration.ReadConfiguration | undefined {
+  const { configFile, configFolder } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
+  if (configFile === undefined && configFolder === undefined) return undefined
+  return load().readKubeletConfiguration(
+    {
+      ...(configFile === undefined ? {} : { configFile }),
+      ...(configFolder === undefined ? {} : { configFolder }),
+    },
+    SETTINGS,
+  )
+}
+
+/** Returns the flags of k3ts that a KubeletConfiguration sets, as `registerWithTaints` sets `--node-taint`. */
+export const impliedByKubeletArgs = (given: unknown): ImpliedValues =>
+  configurationIn(given as readonly GivenSetting[])?.flags ?? new Map<string, never>()
+
+/** Returns the settings with those of their KubeletConfiguration before them, where no other says the same. */
+function withConfiguration(given: readonly GivenSetting[]): readonly GivenSetting[] {
+  const read = configurationIn(given)
+  if (read === undefined) return given
+  const said = new Set(given.flatMap((one) => Object.keys(one)))
+  return [...read.settings.filter((one) => !Object.keys(one).some((key) => said.has(key))), ...given]
+}
+
 /**
  * Joins the settings given, for a node with so many processors; of two values the later counts. Of pods, the smaller
  * number counts. Source: pkg/kubelet/nodestatus/setters.go MachineInfo. @throws UsageError for settings that do not fit
- * each other
+ * each other; ConfigurationError for a KubeletConfiguration that cannot be used
  */
 export function kubeletSettings(
-  given: readonly GivenSetting[],
+  flags: readonly GivenSetting[],
   cpus: number,
   features: Features = DEFAULT_FEATURES,
 ): KubeletSettings {
+  const given = withConfiguration(flags)
+  const crashes = crashBackoffOf(features)
   const {
     maxPods = MAX_PODS,
     podsPerCore = Infinity,
@@ -176,6 +197,7 @@ export function kubeletSettings(
     unsafeSysctls = DEFAULT_TUNING.unsafeSysctls,
     tlsVersion,
     tlsSuites = [],
+    longestCrashMs = crashes.longestMs,
     kubeletRoot,
   } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   return {
@@ -187,7 +209,7 @@ export function kubeletSettings(
       seccompDefault,
       unsafeSysctls,
       tlsProfile: tlsProfileOf(tlsVersion, tlsSuites),
-      crashes: crashBackoffOf(features),
+      crashes: { firstMs: Math.min(crashes.firstMs, longestCrashMs), longestMs: longestCrashMs },
       ...joinedTuning(given),
     },
   }

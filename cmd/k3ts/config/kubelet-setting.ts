@@ -1,3 +1,4 @@
+import { parseDuration } from "../../../pkg/apimachinery/scalars/time.ts"
 import { durationIn } from "../cli/values.ts"
 
 /** A setting of the kubelet, as `--kubelet-arg` takes it. */
@@ -12,7 +13,9 @@ export function counted<T>(given: string, made: (count: number) => T): T | undef
   return /^[1-9]\d{0,3}$/.test(given) ? made(Number(given)) : undefined
 }
 
+/** Reads `7d`, and what upstream takes too: `1m30s`, `1.5h`, `500ms`. */
 export function timed<T>(given: string, made: (ms: number) => T): T | undefined {
   const seconds = durationIn(given)
-  return seconds === undefined ? undefined : made(seconds * 1000)
+  const ms = seconds === undefined ? parseDuration(given) : seconds * 1000
+  return ms === undefined || ms < 0 ? undefined : made(ms)
 }

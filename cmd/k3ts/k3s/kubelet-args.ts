@@ -27,7 +27,6 @@ export const KUBELET_FLAGS: UpstreamFlags = {
     v: "v",
   }),
   ...idle("it is that of containerd, or of systemd where that runs", ["cgroup-driver", "cgroup-root"]),
-  ...refused("there is no file of settings: give each as --kubelet-arg", ["config", "config-dir"]),
   ...holds(["none", ""], NOT_ENFORCED, ["enforce-node-allocatable"]),
   ...refused(NOT_ENFORCED, [
     "experimental-allocatable-ignore-eviction",
