@@ -49,6 +49,8 @@ export interface DeviceRequest {
   readonly path: string
   /** The path of a link to `path` in the pod's folder, which records that the pod uses it. */
   readonly link: string
+  /** The folder of all pods. */
+  readonly pods: string
 }
 
 /** A local volume for a pod. */
@@ -59,6 +61,8 @@ export interface LocalVolumeRequest {
   readonly folder: string
   /** The path of a link to `folder` in the pod's folder, which records that the pod uses the mount. */
   readonly link: string
+  /** The folder of all pods. */
+  readonly pods: string
   /** The type of the file system that a device has or gets. */
   readonly fsType: string
   readonly options: readonly string[]
@@ -103,7 +107,8 @@ export interface VolumeFiles {
   mapDevice(request: DeviceRequest): Promise<string>
   /**
    * Returns the folder of a local volume: its path, or the folder at which the file system of its device is mounted.
-   * Makes a file system on an empty device. @throws Error when the path is neither a folder nor a block device
+   * Makes a file system on an empty device. @throws Error when the path is neither a folder nor a block device, or an
+   * empty device that another pod uses as it is
    */
   mountLocal(request: LocalVolumeRequest): Promise<string>
   /** Gives a loop device the new size of its file. Does nothing for other block devices. */

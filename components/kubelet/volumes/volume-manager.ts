@@ -16,7 +16,7 @@ import { PathUsers } from "./path-users.ts"
 import { PodVolumes, type PodVolumesParts } from "./pod-volumes.ts"
 import { TokenRenewals } from "./token-renewals.ts"
 import { ServiceAccountTokens } from "./types/service-account-token.ts"
-import { devicesFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
+import { devicesFolder, podsFolder, subPathsFolder, volumesFolder } from "./volume-paths.ts"
 
 /**
  * The volumes of the pods of this node. The worker of a pod calls it, one call at a time. Files with content from the
@@ -84,7 +84,7 @@ export function createVolumeManager(
       : new CsiVolumes({ context, drivers: runtime.csi, changed: inUseChanged, worthTrying })
   const podsOnDisk = async () => {
     const found = await Promise.all(
-      [join(config.root, "pods"), await runtime.volumes.memoryFolder(config.root)].map((folder) =>
+      [podsFolder(config), await runtime.volumes.memoryFolder(config.root)].map((folder) =>
         runtime.volumes.list(folder),
       ),
     )
@@ -126,7 +126,7 @@ export function createVolumeManager(
       parts.certificates.forget(uid)
       parts.users.delete(uid)
       await csi?.unmount(uid)
-      await runtime.volumes.unmapDevices(devicesFolder(config, uid), join(config.root, "pods"))
+      await runtime.volumes.unmapDevices(devicesFolder(config, uid), podsFolder(config))
       await runtime.volumes.discard(await foldersOf(uid))
     },
     podsOnDisk,

@@ -3,6 +3,9 @@ import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { KubeletConfig } from "../model/config.ts"
 import { podFolder } from "../model/pod-paths.ts"
 
+/** Returns the folder of all pods, each of which has a folder there by its uid. */
+export const podsFolder = ({ root }: KubeletConfig): string => join(root, "pods")
+
 /**
  * Returns the folder of a volume; other programs rely on these names. Source: pkg/kubelet/kubelet_getters.go
  * getPodVolumeDir.

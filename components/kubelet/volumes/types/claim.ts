@@ -14,7 +14,7 @@ import { ClaimError, MountError, NotAttached } from "../../model/start-error.ts"
 import { mountHostPath } from "./host-path.ts"
 import { mountLocal } from "./local.ts"
 import { mountNfs } from "./nfs.ts"
-import { localLink } from "../volume-paths.ts"
+import { localLink, podsFolder } from "../volume-paths.ts"
 import { mountFirst, type VolumeMounter, type VolumeSetup } from "../volume-setup.ts"
 
 export interface ClaimSource {
@@ -110,7 +110,11 @@ async function mountPersistent(setup: VolumeSetup<ClaimSource>, volume: Persiste
     if (local === undefined)
       throw new Error(`volume ${metadata.name ?? ""} has volumeMode Block, which only local volumes can have here`)
     const link = localLink(context.config, pod.metadata.uid!, metadata.name!)
-    const hostPath = await context.runtime.volumes.mapDevice({ path: local.path, link })
+    const hostPath = await context.runtime.volumes.mapDevice({
+      path: local.path,
+      link,
+      pods: podsFolder(context.config),
+    })
     return { name, hostPath, readOnly: false, isDevice: true }
   }
   const persistent = { name: metadata.name!, mountOptions: spec.mountOptions ?? [], readOnly }

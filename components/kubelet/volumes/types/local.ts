@@ -1,7 +1,7 @@
 import type { LocalVolumeSource } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumesource.ts"
 import type { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { ownershipFor } from "../ownership.ts"
-import { localLink, localMountFolder } from "../volume-paths.ts"
+import { localLink, localMountFolder, podsFolder } from "../volume-paths.ts"
 import type { VolumeMounter, VolumeSetup } from "../volume-setup.ts"
 
 /**
@@ -22,6 +22,7 @@ export const mountLocal: VolumeMounter<LocalVolumeSource> = async (setup) => {
     path,
     folder: localMountFolder(config, name),
     link: localLink(config, pod.metadata.uid!, name),
+    pods: podsFolder(config),
     fsType: fsType || "ext4",
     options: [...(readOnly ? ["ro"] : []), ...mountOptions],
   })

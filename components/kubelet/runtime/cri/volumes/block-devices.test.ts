@@ -1,5 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { mountPoints } from "../../../../../pkg/process/mount-points.ts"
@@ -31,15 +41,16 @@ afterEach(async () => {
 const attached = () => (HAS_LOOP ? run("losetup", ["--associated", file]) : Promise.resolve(""))
 const folderOf = (pod: string) => join(pods, pod, "volumeDevices")
 const linkOf = (pod: string) => join(folderOf(pod), "kubernetes.io~local-volume/pv")
+const requestOf = (pod: string, path = file) => ({ path, link: linkOf(pod), pods })
 
 describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
   test("is one loop device for all of them, until the last pod is gone", async () => {
     // given
-    const device = await devices.map({ path: file, link: linkOf("a") })
+    const device = await devices.map(requestOf("a"))
     expect(await run("dd", [`if=${device}`, "bs=4", "count=1"])).toBe("kept")
     // when
-    expect(await devices.map({ path: file, link: linkOf("a") })).toBe(device)
-    expect(await devices.map({ path: file, link: linkOf("b") })).toBe(device)
+    expect(await devices.map(requestOf("a"))).toBe(device)
+    expect(await devices.map(requestOf("b"))).toBe(device)
     // then
     await devices.unmap(folderOf("a"), pods)
     expect(await attached()).toContain(device)
@@ -52,10 +63,10 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     // given
     const path = join(base, "link")
     symlinkSync(file, path)
-    const device = await devices.map({ path, link: linkOf("a") })
+    const device = await devices.map(requestOf("a", path))
     // when
-    expect(await devices.map({ path, link: linkOf("a") })).toBe(device)
-    expect(await devices.map({ path: file, link: linkOf("b") })).toBe(device)
+    expect(await devices.map(requestOf("a", path))).toBe(device)
+    expect(await devices.map(requestOf("b"))).toBe(device)
     truncateSync(file, 2 ** 21)
     await devices.grow(path)
     // then
@@ -70,7 +81,7 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     // given
     const own = join(base, "kubelet/pods")
     const folder = join(own, "a/volumeDevices")
-    await devices.map({ path: file, link: join(folder, "kubernetes.io~local-volume/pv") })
+    await devices.map({ path: file, link: join(folder, "kubernetes.io~local-volume/pv"), pods: own })
     rmSync(file)
     mkdirSync(file)
     await run("mount", ["-t", "tmpfs", "none", file])
@@ -88,12 +99,9 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
   test("is attached for a pod that starts while the previous pod ends", async () => {
     for (let i = 0; i < 10; i++) {
       // given
-      await devices.map({ path: file, link: linkOf("a") })
+      await devices.map(requestOf("a"))
       // when
-      const [, device] = await Promise.all([
-        devices.unmap(folderOf("a"), pods),
-        devices.map({ path: file, link: linkOf("b") }),
-      ])
+      const [, device] = await Promise.all([devices.unmap(folderOf("a"), pods), devices.map(requestOf("b"))])
       // then
       expect(await attached()).toContain(`${device}:`)
       await devices.unmap(folderOf("b"), pods)
@@ -102,7 +110,7 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
 
   test("grows with its file while pods use it", async () => {
     // given
-    const device = await devices.map({ path: file, link: linkOf("a") })
+    const device = await devices.map(requestOf("a"))
     const bytes = async () => Number((await run("blockdev", ["--getsize64", device])).trim())
     truncateSync(file, 2 ** 21)
     expect(await bytes()).toBe(2 ** 20)
@@ -112,8 +120,43 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
     expect(await bytes()).toBe(2 ** 21)
   })
 
+  test("is the loop device that somebody else has attached to it, which stays when the last pod is gone", async () => {
+    // given
+    const device = (await run("losetup", ["--find", "--show", file])).trim()
+    // when
+    expect(await devices.map(requestOf("a"))).toBe(device)
+    await devices.unmap(folderOf("a"), pods)
+    // then
+    expect(await attached()).toContain(`${device}:`)
+  })
+
+  test("is detached by a kubelet that was started anew meanwhile", async () => {
+    await devices.map(requestOf("a"))
+    await new BlockDevices().unmap(folderOf("a"), pods)
+    expect(await attached()).toBe("")
+  })
+
+  test("is not detached for a record of before the machine has started", async () => {
+    // given a device of ours, before a start of the machine, and then one that somebody else has attached
+    await devices.map(requestOf("a"))
+    const loops = join(base, "plugins/kubernetes.io/local-volume/loops")
+    const [boot = ""] = readdirSync(loops)
+    renameSync(join(loops, boot), join(loops, "earlier"))
+    // when
+    await devices.unmap(folderOf("a"), pods)
+    // then
+    expect(await attached()).toContain(file)
+    // and the records of then go with the next device
+    const other = join(base, "other")
+    writeFileSync(other, "")
+    truncateSync(other, 2 ** 20)
+    await devices.map(requestOf("b", other))
+    await devices.unmap(folderOf("b"), pods)
+    expect(readdirSync(loops)).toEqual([boot])
+  })
+
   test("is released although its file was removed already", async () => {
-    await devices.map({ path: file, link: linkOf("a") })
+    await devices.map(requestOf("a"))
     rmSync(file)
     await devices.unmap(folderOf("a"), pods)
     expect(await run("losetup", ["--all"])).not.toContain(base)
@@ -121,10 +164,10 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
 
   test("is released although the kubelet died between creating the link and the device", async () => {
     // given a link without a loop device, as a machine has after it was switched off
-    const device = await devices.map({ path: file, link: linkOf("a") })
+    const device = await devices.map(requestOf("a"))
     await run("losetup", ["--detach", device])
     // when
-    const again = await devices.map({ path: file, link: linkOf("a") })
+    const again = await devices.map(requestOf("a"))
     expect(await attached()).toContain(again)
     await devices.unmap(folderOf("a"), pods)
     // then
@@ -135,9 +178,9 @@ describe.skipIf(!HAS_LOOP)("a file that is a block device of pods", () => {
 describe("a path that is not a block device", () => {
   test("is refused", async () => {
     mkdirSync(join(base, "folder"))
-    const link = linkOf("a")
-    await expect(devices.map({ path: join(base, "folder"), link })).rejects.toThrow("neither a block device nor a file")
-    await expect(devices.map({ path: join(base, "nothing"), link })).rejects.toThrow("does not exist")
-    expect(existsSync(link)).toBe(false)
+    const map = (name: string) => devices.map(requestOf("a", join(base, name)))
+    await expect(map("folder")).rejects.toThrow("neither a block device nor a file")
+    await expect(map("nothing")).rejects.toThrow("does not exist")
+    expect(existsSync(linkOf("a"))).toBe(false)
   })
 })

@@ -42,10 +42,11 @@ describe.skipIf(!HAS_ALL)("a local volume whose path is a block device", () => {
   const isMounted = async () => (await mountPoints()).some((mount) => mount.path === folder)
   const typeOf = async () => (await run("blkid", ["-p", "-s", "TYPE", "-o", "value", path]).catch(() => "")).trim()
   const folderOf = (pod: string) => join(pods, pod, "volumeDevices")
-  const mount = (pod: string, { fsType = "ext4", options = [] as readonly string[] } = {}) => {
-    const link = join(folderOf(pod), "kubernetes.io~local-volume/pv")
-    return devices.mountLocal({ path, folder, link, fsType, options })
-  }
+  const linkOf = (pod: string, volume = "pv") => join(folderOf(pod), "kubernetes.io~local-volume", volume)
+  const mount = (pod: string, { fsType = "ext4", options = [] as readonly string[] } = {}) =>
+    devices.mountLocal({ path, folder, link: linkOf(pod), pods, fsType, options })
+  /** Gives a pod the device, or the file behind it, as it is, through a volume of its own. */
+  const passOn = (pod: string, from = path) => devices.map({ path: from, link: linkOf(pod, "raw"), pods })
 
   test("gets a file system, which all pods share until the last is gone, and which keeps its files", async () => {
     // given two pods that come at the same time
@@ -108,7 +109,8 @@ describe.skipIf(!HAS_ALL)("a local volume whose path is a block device", () => {
 
   test("gets no file system while it cannot be read", async () => {
     await mkdir(folder, { recursive: true })
-    const broken = mountDevice({ device: join(base, "broken"), folder, fsType: "ext4", options: [] })
+    const device = join(base, "broken")
+    const broken = mountDevice({ device, folder, fsType: "ext4", options: [], mayFormat: true })
     await expect(broken).rejects.toThrow("ENOENT: no such file or directory, open")
   })
 
@@ -123,6 +125,75 @@ describe.skipIf(!HAS_ALL)("a local volume whose path is a block device", () => {
     expect(writeFile(join(folder, "note"), "")).rejects.toThrow("read-only")
   })
 
+  test("stays mounted, with what is written, when a pod that has the device as it is goes, and the reverse", async () => {
+    // given a device with a file system, which one pod has as it is, and another one mounted
+    await mount("first")
+    await devices.unmap(folderOf("first"), pods)
+    expect(await passOn("raw")).toBe(path)
+    await mount("mounted")
+    await writeFile(join(folder, "note"), "kept")
+    // when the first goes
+    await devices.unmap(folderOf("raw"), pods)
+    // then
+    expect(await isMounted()).toBe(true)
+    expect(await readFile(join(folder, "note"), "utf8")).toBe("kept")
+    // when it comes again, and the other one goes
+    await passOn("raw")
+    await devices.unmap(folderOf("mounted"), pods)
+    // then the device still is what it was
+    expect(await isMounted()).toBe(false)
+    expect(await run("losetup", ["--list", "--noheadings", "--output", "NAME"])).toContain(path)
+    expect(await typeOf()).toBe("ext4")
+  })
+
+  test("stays mounted when a pod goes that has the file behind the device", async () => {
+    expect(await passOn("raw", file)).toBe(path)
+    await devices.unmap(folderOf("raw"), pods)
+    await mount("mounted")
+    await passOn("raw", file)
+    await devices.unmap(folderOf("raw"), pods)
+    expect(await run("losetup", ["--list", "--noheadings", "--output", "NAME,AUTOCLEAR"])).toMatch(
+      new RegExp(`${path}\\s+0`),
+    )
+  })
+
+  test.each(["the device", "the file behind it"])("gets no file system while a pod has %s as it is", async (what) => {
+    // given data of which nobody else knows
+    const own = Buffer.from("data of a program")
+    await writeFile(path, own)
+    await passOn("raw", what === "the device" ? path : file)
+    // when
+    await expect(mount("mounted")).rejects.toThrow(
+      `cannot make a file system on ${path} while a pod uses it as a block device`,
+    )
+    // then
+    expect((await readFile(path)).subarray(0, own.length).equals(own)).toBe(true)
+    // and gets one when that pod is gone
+    await devices.unmap(folderOf("raw"), pods)
+    await mount("mounted")
+    expect(await typeOf()).toBe("ext4")
+  })
+
+  test("gets one file system when two volumes of it are mounted at the same time", async () => {
+    // given
+    const second = join(base, "mounts/second")
+    const both = [
+      mount("a"),
+      devices.mountLocal({ path, folder: second, link: linkOf("b"), pods, fsType: "ext4", options: [] }),
+    ]
+    try {
+      // when
+      await Promise.all(both)
+      await writeFile(join(folder, "note"), "kept")
+      // then both are the same
+      expect(await readFile(join(second, "note"), "utf8")).toBe("kept")
+      expect(await run("e2fsck", ["-fn", path]).catch(String)).not.toContain("Bad magic")
+    } finally {
+      await Promise.allSettled(both)
+      await devices.unmap(folderOf("b"), pods)
+    }
+  })
+
   test("is mounted with the type of file system that its volume wants, which is no path of a program", async () => {
     await expect(mount("a", { fsType: "../x" })).rejects.toThrow('"../x" is no type of file systems')
     await mount("a", { fsType: "ext3" })
@@ -131,7 +202,7 @@ describe.skipIf(!HAS_ALL)("a local volume whose path is a block device", () => {
 })
 
 describe("a local volume", () => {
-  const request = { folder: "/nowhere/pv", link: "/nowhere/link", fsType: "ext4", options: [] }
+  const request = { folder: "/nowhere/pv", link: "/nowhere/link", pods: "/nowhere", fsType: "ext4", options: [] }
 
   test("whose path is a folder is this folder", async () => {
     expect(await new BlockDevices().mountLocal({ ...request, path: "/" })).toBe("/")

@@ -17,15 +17,19 @@ export interface DeviceMount {
   /** The type of the file system, such as ext4, which is made if the device has none. */
   readonly fsType: string
   readonly options: readonly string[]
+  /** Whether a device that has nothing gets a file system. */
+  readonly mayFormat: boolean
 }
 
 /**
  * Mounts the file system of a device; makes one on a device that has nothing.
- * @throws Error when the device has something else, or errors that fsck(8) cannot correct
+ * @throws Error when the device has something else, may get no file system, or has errors that fsck(8) cannot correct
  */
-export async function mountDevice({ device, folder, fsType, options }: DeviceMount): Promise<void> {
+export async function mountDevice({ device, folder, fsType, options, mayFormat }: DeviceMount): Promise<void> {
   const found = await formatOf(device)
   try {
+    if (found === undefined && !mayFormat)
+      throw new Error(`cannot make a file system on ${device} while a pod uses it as a block device`)
     if (found === undefined) await format(device, fsType, options)
     else if (!options.includes("ro")) await check(device)
     await run("mount", ["-t", fsType, "-o", [...options, "defaults"].join(","), "--", device, folder])
