@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream"
 import { connect as connectTls } from "node:tls"
 import type { Clock } from "../clock/clock.ts"
 import { trustingOnly } from "../pki/trust.ts"
+import { readAfterFailedWrite } from "../runtime/read-after-failed-write.ts"
 
 export interface DialOptions {
   /**
@@ -105,6 +106,7 @@ function connectTo({ url, socketPath, tls }: DialOptions): Socket {
       })
     : connectTcp(target)
   socket.setNoDelay(true)
+  readAfterFailedWrite(socket)
   return socket
 }
 

@@ -1,14 +1,16 @@
 /** Accepting and dialling sessions over loopback, for every protocol that needs no real client. */
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
-import { connect as connectTcp } from "node:net"
+import { connect as connectTcp, type Socket } from "node:net"
 import { UpgradeRefused } from "./dial.ts"
 import { acceptPortForward, refuseForwarded } from "./port-forward.ts"
 import { connectPortForward } from "./port-forward-client.ts"
 import { acceptRemoteCommand, type RemoteCommandSession } from "./remote-command.ts"
 import { connectRemoteCommand } from "./remote-command-client.ts"
+import { SpdyConnection } from "./spdy/connection.ts"
+import type { SpdyStream } from "./spdy/stream.ts"
 import { decodeStatus, encodeStatus, exitCodeOf, exitCodeStatus, failureStatus } from "./status.ts"
-import { refuseUpgrade } from "./upgrade.ts"
+import { agreeToSpdy, refuseUpgrade } from "./upgrade.ts"
 import {
   ALL,
   closeServers,
@@ -71,6 +73,43 @@ describe("a remote command over SPDY", () => {
     expect(await text(session.stdin)).toBe("")
     session.stdout!.write("to nobody")
     await session.exit(exitCodeStatus(0))
+  })
+
+  test("keeps its exit code when its runtime resets the connection over the input that nobody has read", async () => {
+    // given a container runtime that says how a command has ended, and closes the connection with much unread
+    let reset = Promise.withResolvers<void>()
+    const host = await serve((req, socket, head) => {
+      if (agreeToSpdy(req, socket, ["v4.channel.k8s.io"]) === undefined) return
+      let error: SpdyStream | undefined
+      new SpdyConnection({
+        socket,
+        side: "server",
+        head,
+        onStream(stream) {
+          if (stream.headers.streamtype === "error") error = stream
+          if (stream.headers.streamtype === "stdin")
+            stream.once("readable", () => {
+              socket.pause()
+              error!.end(encodeStatus(exitCodeStatus(3), 4), () => {
+                const { resetAndDestroy } = socket as Socket
+                resetAndDestroy.call(socket)
+                reset.resolve()
+              })
+            })
+          return true
+        },
+      })
+    })
+    for (let i = 0; i < 20; i++) {
+      // when the client sends more in the moment of the reset
+      reset = Promise.withResolvers()
+      const command = await connectRemoteCommand({ url: `http://${host}/exec`, streams: ALL })
+      command.stdin!.write("input")
+      void reset.promise.then(() => command.stdin!.write(Buffer.alloc(100_000)))
+      // then
+      expect(exitCodeOf(await command.status)).toBe(3)
+      await command.closed
+    }
   })
 
   test("that is refused fails with the reason", async () => {
