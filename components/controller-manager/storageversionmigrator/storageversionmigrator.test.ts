@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { StorageVersionMigration } from "../../../pkg/api/storagemigration/v1beta1/storageversionmigration.ts"
+import { startController } from "../../../pkg/controller/start.ts"
 import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
+import { storageVersionMigrator } from "./storageversionmigrator.ts"
 
 const SERVED = {
   nodes: 0,
@@ -79,6 +81,47 @@ describe("a StorageVersionMigration", () => {
     await cluster.settle()
     expect(Object.keys(await conditionsOf(cluster, "two"))).toContain("Succeeded")
     expect(await conditionsOf(cluster, "none")).toMatchObject({ Failed: "True resource does not exist in discovery" })
+  })
+
+  test("does not wait for one that is being deleted", async () => {
+    // given one that waits for its finalizer, before it has run
+    await using cluster = await withOldObjects(1)
+    const metadata = { name: "going", finalizers: ["example.com/kept"] }
+    await using away = await cluster.faults.crashed("controller-manager")
+    await cluster.client.create(StorageVersionMigration, {
+      metadata,
+      spec: { resource: { group: "example.com", resource: "widgets" } },
+    })
+    await cluster.client.delete(StorageVersionMigration, { name: "going" })
+    await migrate(cluster, "next", "widgets")
+    // when
+    await away.end()
+    await cluster.advance("1m")
+    // then
+    expect(await conditionsOf(cluster, "next")).toMatchObject({ Succeeded: "True " })
+  })
+
+  test("costs no more when many others wait for the same kind", async () => {
+    // given
+    const count = 60
+    await using cluster = await withOldObjects(1)
+    const context = cluster.contextFor("migrator", ["system:masters"])
+    let reconciles = 0
+    const controller = storageVersionMigrator(() => [])
+    const running = await startController(
+      { ...controller, reconcile: () => Promise.resolve(void reconciles++) },
+      context,
+    )
+    // when
+    for (let i = 0; i < count; i++) await migrate(cluster, `m-${i}`, "widgets")
+    await cluster.advance("5m")
+    // then each change is a matter of its migration and of the next one
+    const { items } = await cluster.client.list(StorageVersionMigration)
+    const changes = cluster.history().filter(({ object }) => object.kind === StorageVersionMigration.kind).length
+    expect(items.every(({ status }) => status.conditions?.some(({ type }) => type === "Succeeded"))).toBe(true)
+    expect(changes).toBeGreaterThan(4 * count)
+    expect(reconciles).toBeLessThan(2 * changes)
+    await running.stop()
   })
 
   test("names a kind, which stays", async () => {

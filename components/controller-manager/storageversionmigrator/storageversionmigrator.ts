@@ -8,6 +8,8 @@ import {
 import { isConflict, isNotFound, isReason } from "../../../pkg/apimachinery/errors.ts"
 import type { Condition } from "../../../pkg/apimachinery/meta.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
+import { exactKey } from "../../../pkg/cache/exact-key.ts"
+import type { Index, Informers } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
 import {
   defineController,
@@ -39,13 +41,10 @@ export const storageVersionMigrator = (resources: () => readonly Resource[]): Co
     name: MIGRATOR,
     reconciles: StorageVersionMigration,
     watches: [
-      watching(StorageVersionMigration, (changed, { informers }) =>
-        informers
-          .of(StorageVersionMigration)
-          .list()
-          .filter((other) => isOfSameKind(other, changed))
-          .map(({ metadata }) => metadata.name!),
-      ),
+      watching(StorageVersionMigration, (changed, { informers }) => {
+        const next = nextOf(changed, informers)
+        return next === undefined ? [] : [next.metadata.name!]
+      }),
     ],
     async reconcile(key, context) {
       const all = context.informers.of(StorageVersionMigration)
@@ -53,7 +52,7 @@ export const storageVersionMigrator = (resources: () => readonly Resource[]): Co
       if (migration === undefined || migration.metadata.deletionTimestamp !== undefined) return
       if (isOver(migration)) return isMigration(migration.status, RUNNING) ? finish(migration, context) : undefined
       if (!isMigration(migration.status, RUNNING)) {
-        if (all.list().some((other) => isOfSameKind(other, migration) && comesBefore(other, migration))) return
+        if (nextOf(migration, context.informers)?.metadata.name !== migration.metadata.name) return
         await beginDefinition(migration, context)
         await report(migration, context, RUNNING, "MigrationRunning", "The migration is running")
         return
@@ -87,16 +86,30 @@ export const storageVersionMigrator = (resources: () => readonly Resource[]): Co
 const isOver = ({ status }: StorageVersionMigration): boolean =>
   isMigration(status, SUCCEEDED) || isMigration(status, FAILED)
 
-const isOfSameKind = ({ spec: { resource: a } }: StorageVersionMigration, { spec }: StorageVersionMigration): boolean =>
-  a.group === spec.resource.group && a.resource === spec.resource.resource
+const kindOf = ({ spec: { resource } }: StorageVersionMigration): string =>
+  exactKey([resource.group, resource.resource])
 
-/** Whether another migration of the same kind runs, or is to run before this one. */
-function comesBefore(other: StorageVersionMigration, own: StorageVersionMigration): boolean {
-  if (other.metadata.name === own.metadata.name) return false
-  if (isMigration(other.status, RUNNING)) return true
-  if (isOver(other)) return false
-  const age = ({ metadata }: StorageVersionMigration) => `${metadata.creationTimestamp ?? ""} ${metadata.name ?? ""}`
-  return age(other) < age(own)
+/** What is being deleted keeps nobody waiting: its finalizers may stay for ever. */
+const isDeleted = ({ metadata }: StorageVersionMigration): boolean => metadata.deletionTimestamp !== undefined
+
+const runningByKind: Index<StorageVersionMigration> = {
+  name: "storageversionmigrator/running",
+  of: (migration) => (isMigration(migration.status, RUNNING) && !isDeleted(migration) ? [kindOf(migration)] : []),
+}
+const waitingByKind: Index<StorageVersionMigration> = {
+  name: "storageversionmigrator/waiting",
+  of: (migration) =>
+    isMigration(migration.status, RUNNING) || isOver(migration) || isDeleted(migration) ? [] : [kindOf(migration)],
+}
+
+/**
+ * Returns the migration that is to run next of those of the same kind, the one that was seen first; undefined while one
+ * runs. There may be thousands, so a change concerns no others than this one.
+ */
+function nextOf(migration: StorageVersionMigration, informers: Informers): StorageVersionMigration | undefined {
+  const all = informers.of(StorageVersionMigration)
+  const kind = kindOf(migration)
+  return all.by(runningByKind, kind).length > 0 ? undefined : all.by(waitingByKind, kind)[0]
 }
 
 /** Writes the objects that are older than a revision. Resolves to why one cannot be written. */
