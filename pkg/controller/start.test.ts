@@ -205,6 +205,31 @@ describe("the loop that runs a controller", () => {
     await controller.stop()
   })
 
+  test("tells in the log of each key that fails, though others have failed for the same reason", async () => {
+    await using cluster = await quiet()
+    // given a controller that fails at each object alike
+    const warned: unknown[] = []
+    const warn = (message: string, { key }: LogFields = {}) => {
+      if (message === "Reconcile failed; will retry") warned.push(key)
+    }
+    const log: Logger = { ...silent, warn, child: () => log }
+    const controller = await startController(
+      defineController<ConfigMap>({
+        name: "test",
+        reconciles: ConfigMap,
+        concerns: ({ metadata }) => metadata.namespace === "default",
+        reconcile: () => Promise.reject(new ApiError("ServiceUnavailable", "the server is away")),
+      }),
+      { ...cluster.contextFor("test", ["system:masters"]), log },
+    )
+    // when
+    for (const name of ["a", "b", "c"]) await create(cluster, name)
+    await cluster.advance("30s")
+    // then
+    expect(warned).toEqual(["default/a", "default/b", "default/c"])
+    await controller.stop()
+  })
+
   test("runs again if a controller ignored the failure of its write", async () => {
     await using cluster = await quiet()
     // given a controller to which an object that it cannot find is one that is gone, and an API that errs once

@@ -141,6 +141,31 @@ describe("a remote command whose connection ends without a status", () => {
     )
   })
 
+  test("goes on while a slow reader keeps the answers of pings from being read", async () => {
+    // given a server that sends more than fits before it answers pings
+    const clock = new VirtualClock(0)
+    clock.exact = true
+    const heard = new EventEmitter()
+    const size = 4_000_000
+    const command = await connected(
+      (ws) => {
+        ws.on("ping", () => heard.emit("ping"))
+        ws.send(Buffer.concat([Buffer.of(1), Buffer.alloc(size)]))
+        ws.send(Buffer.concat([Buffer.of(1), Buffer.alloc(size)]))
+        heard.once("read", () => ws.close(1000))
+      },
+      { clock },
+    )
+    await once(command.stdout!, "readable")
+    // when nothing is read for ten minutes
+    for (let i = 0; i < 120; i++) await Promise.all([once(heard, "ping"), clock.advance(5000)])
+    // then what was sent is there, and the end as usual
+    let length = 0
+    for await (const chunk of command.stdout! as AsyncIterable<Buffer>)
+      if ((length += chunk.length) === 2 * size) heard.emit("read")
+    expect([length, exitCodeOf(await command.status)]).toEqual([2 * size, 0])
+  })
+
   test("goes on as long as pings are answered", async () => {
     // given a server that answers pings, each with a dot on the output behind the answer
     const clock = new VirtualClock(0)

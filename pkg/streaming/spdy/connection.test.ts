@@ -53,8 +53,9 @@ describe("a SPDY connection", () => {
     await heard
     client.destroy()
     await client.closed
+    // then no timer is left, which would hold the connection, and nothing more is sent
+    expect(clock.pending).toBe(0)
     await clock.advance(60_000)
-    // then
     expect(pings).toEqual([1, 3])
   })
 
