@@ -2,12 +2,20 @@
 import { closeSync, existsSync, openSync } from "node:fs"
 import { join } from "node:path"
 import { passwordIn, passwordOf } from "../../../components/supervisor/join-tokens.ts"
+import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { fileError } from "../../../pkg/files/files.ts"
+import { DEFAULT_ISSUER } from "../../../pkg/jwt/service-account.ts"
+import { silent } from "../../../pkg/log/log.ts"
+import { Registry } from "../../../pkg/metrics/registry.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import type { ServerFlags } from "../config/server-flags.ts"
 import { admissionOf } from "../config/admission-flags.ts"
 import { auditOf } from "../config/audit-flags.ts"
+import { signInOf } from "../config/authentication-flags.ts"
+import { furtherAuthoritiesOf } from "../config/authority-flags.ts"
+import { authorizationOf } from "../config/authorization-flags.ts"
+import { serviceAccountsOf } from "../config/service-account-flags.ts"
 import { givenCertificatesOf } from "../config/tls-flags.ts"
 import { datastoreOf } from "../datastore/flags.ts"
 import { runsEtcd } from "../etcd/flags.ts"
@@ -22,6 +30,7 @@ export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
   await refuseAudit(flags)
   await refuseAdmission(flags)
   await refuseCertificates(flags)
+  await refuseUsers(flags)
   const datastore = datastoreOf(flags)
   if (datastore !== undefined)
     (await import("../../../components/apiserver/store/datastore-options.ts")).datastoreOptions(datastore, realClock)
@@ -62,6 +71,24 @@ async function refuseCertificates(flags: ServerFlags): Promise<void> {
   const given = await import("../../../components/apiserver/serving/given/given-certificates.ts")
   given.refuseReserved(givenCertificates, given.reservedNames(flags["cluster-domain"]))
   given.readGivenCertificates(givenCertificates)
+}
+
+/** Refuses what is said of who signs in, and of who decides about requests. Nobody is asked yet. */
+async function refuseUsers(flags: ServerFlags): Promise<void> {
+  furtherAuthoritiesOf(flags)
+  serviceAccountsOf(flags)
+  const { signIn, anonymous, apiAudiences = [], issuers = [DEFAULT_ISSUER] } = signInOf(flags)
+  const { authorization } = authorizationOf(flags)
+  if (signIn === undefined && authorization === undefined) return
+  const tools = { metrics: new Registry(), clock: realClock, random: systemRandom, log: silent }
+  if (signIn !== undefined) {
+    const { openSignIn } = await import("../../../components/apiserver/authentication/sign-in.ts")
+    openSignIn({ config: signIn, ownIssuers: issuers, apiAudiences, anonymous, ...tools }).stop()
+  }
+  if (authorization !== undefined) {
+    const open = await import("../../../components/apiserver/authorization/configured-authorization.ts")
+    open.openAuthorization({ config: authorization, ...tools }).stop()
+  }
 }
 
 async function refuseAudit(flags: ServerFlags): Promise<void> {

@@ -30,7 +30,7 @@ const LARGEST = 1024 * 1024
  * @throws ConfigurationError that names the file, what is wrong in it and the mend
  */
 export function readServingPair({ certFile, keyFile }: PairFiles): ServingPair {
-  const [cert, key] = [textOf(certFile), textOf(keyFile)]
+  const cert = textOf(certFile)
   const [first] = splitPem(cert)
   if (first === undefined)
     throw new ConfigurationError(
@@ -38,6 +38,7 @@ export function readServingPair({ certFile, keyFile }: PairFiles): ServingPair {
     )
   for (const [i, pem] of splitPem(cert).entries()) certificateIn(pem, `${certFile}: certificate ${i + 1}`)
   const leaf = certificateIn(first, certFile)
+  const key = textOf(keyFile)
   if (!leaf.checkPrivateKey(keyIn(key, keyFile)))
     throw new ConfigurationError(
       `${keyFile}: is not the key of the first certificate of ${certFile}: give its own key, and put the server's ` +
