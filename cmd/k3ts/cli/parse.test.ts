@@ -253,7 +253,7 @@ describe("an error about the command line names the argument and what to do", ()
       ["--kubelet-arg", "constructor=1"],
       'invalid value "constructor=1" for --kubelet-arg: must be one of config, config-dir, max-pods, pod-max-pids, pods-per-core, ' +
         "sync-frequency, node-status-update-frequency, container-log-max-size, container-log-max-files, root-dir, " +
-        "seccomp-default, allowed-unsafe-sysctls, tls-min-version, tls-cipher-suites, eviction-hard, eviction-soft, " +
+        "pod-manifest-path, seccomp-default, allowed-unsafe-sysctls, tls-min-version, tls-cipher-suites, eviction-hard, eviction-soft, " +
         "eviction-soft-grace-period, eviction-minimum-reclaim, eviction-max-pod-grace-period, " +
         "eviction-pressure-transition-period, kube-reserved, system-reserved, image-gc-high-threshold, " +
         "image-gc-low-threshold, minimum-image-ttl-duration, image-minimum-gc-age, serialize-image-pulls, " +

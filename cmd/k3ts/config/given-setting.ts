@@ -22,6 +22,7 @@ export interface GivenSetting
   readonly podsPerCore?: number
   readonly syncFrequencyMs?: number
   readonly kubeletRoot?: string
+  readonly staticPods?: string
   readonly tlsVersion?: string
   readonly tlsSuites?: readonly string[]
   /** The longest wait of a container that crashes, in milliseconds. */

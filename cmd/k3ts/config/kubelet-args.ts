@@ -20,6 +20,8 @@ export interface KubeletSettings {
   readonly syncFrequencyMs: number
   readonly tuning: KubeletTuning
   readonly kubeletRoot?: string
+  /** The folder of the manifests of static pods. */
+  readonly staticPods?: string
 }
 
 /** Source: k8s.io/kubelet config/v1beta1/types.go, and for the least values pkg/kubelet/apis/config/validation. */
@@ -64,6 +66,10 @@ const SETTINGS: Readonly<Record<string, Setting<GivenSetting>>> = {
   "root-dir": {
     form: "FOLDER, as in root-dir=/var/lib/kubelet",
     read: (given) => (/^\/[^,]/.test(given) ? { kubeletRoot: normalize(given).replace(/\/$/, "") } : undefined),
+  },
+  "pod-manifest-path": {
+    form: "FOLDER of manifests of static pods, as in pod-manifest-path=/etc/kubernetes/manifests",
+    read: (given) => (/^\/[^,]/.test(given) ? { staticPods: normalize(given).replace(/\/$/, "") } : undefined),
   },
   "seccomp-default": {
     form: "true or false",
@@ -199,11 +205,13 @@ export function kubeletSettings(
     tlsSuites = [],
     longestCrashMs = crashes.longestMs,
     kubeletRoot,
+    staticPods,
   } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   return {
     maxPods: Math.min(maxPods, podsPerCore * cpus),
     syncFrequencyMs,
     ...(kubeletRoot === undefined ? {} : { kubeletRoot }),
+    ...(staticPods === undefined ? {} : { staticPods }),
     tuning: {
       ...{ measureMs, containerLogMaxBytes, containerLogMaxFiles, podMaxPids },
       seccompDefault,

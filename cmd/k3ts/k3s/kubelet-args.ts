@@ -96,11 +96,7 @@ export const KUBELET_FLAGS: UpstreamFlags = {
     "runtime-cgroups",
     "runtime-request-timeout",
   ]),
-  ...refused("manifests are read from <data-dir>/agent/pod-manifests", [
-    "pod-manifest-path",
-    "manifest-url",
-    "manifest-url-header",
-  ]),
+  ...refused("manifests are read from a folder: see pod-manifest-path", ["manifest-url", "manifest-url-header"]),
   ...idle("files of manifests are read when they change", ["file-check-frequency", "http-check-frequency"]),
   ...idle("Events are combined, and no more than the API server takes", ["event-burst", "event-qps"]),
   ...idle("pulls are bounded by max-parallel-image-pulls", ["registry-burst", "registry-qps"]),

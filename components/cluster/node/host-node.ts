@@ -80,6 +80,8 @@ export interface HostNodeConfig extends NodeContainerdConfig {
   readonly tuning: KubeletTuning
   /** The folder of the kubelet's files; in the data directory where it is absent. */
   readonly kubeletRoot?: string
+  /** The folder of the manifests of static pods; in the data directory where it is absent. */
+  readonly staticPods?: string
 }
 
 /**
@@ -152,6 +154,7 @@ export function hostNode(
           ...(addresses === undefined ? {} : { addresses }),
           externalIps: config.externalIps,
           ...kubeletFolders(config.dataDir),
+          ...(config.staticPods === undefined ? {} : { staticPods: config.staticPods }),
           root: rootOf(config, log),
           podLogs: POD_LOGS,
           containerLogs: CONTAINER_LOGS,

@@ -80,7 +80,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   resolvConf: flag("resolv-conf"),
   featureGates: flag("feature-gates"),
   // Pods and their files.
-  staticPodPath: like("pod-manifest-path"),
+  staticPodPath: setting("pod-manifest-path"),
   staticPodURL: like("manifest-url"),
   staticPodURLHeader: like("manifest-url-header"),
   fileCheckFrequency: like("file-check-frequency", "20s"),

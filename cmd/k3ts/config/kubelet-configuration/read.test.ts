@@ -163,6 +163,12 @@ logging: {format: json, verbosity: 4}
     })
   })
 
+  test("has paths that are relative to its file", () => {
+    expect(settings(config("staticPodPath: manifests/\n", "etc/kubelet.yaml")).staticPods).toBe(
+      join(dir, "etc/manifests"),
+    )
+  })
+
   test("counts less than a setting that is given, whose map replaces that of the file", () => {
     const file = config(`
 maxPods: 250
@@ -192,7 +198,7 @@ kubeReserved: {cpu: "1"}
     expect(() => settings(config("containerLogMaxFiles: 0"))).toThrow("kubelet.yaml:3: containerLogMaxFiles: 0 must be")
   })
 
-  test("as kubeadm writes it is taken, but for what would be missed", () => {
+  test("as kubeadm writes it is taken", () => {
     const text = `
 authentication:
   anonymous: {enabled: false}
@@ -218,6 +224,7 @@ runtimeRequestTimeout: 0s
 shutdownGracePeriod: 0s
 streamingConnectionIdleTimeout: 0s
 volumeStatsAggPeriod: 0s
+staticPodPath: /etc/kubernetes/manifests
 `
     expect(told(read(config(text))).map(({ field }) => field)).toEqual([
       "rotateCertificates",
@@ -225,9 +232,7 @@ volumeStatsAggPeriod: 0s
       "cgroupDriver",
       "logging.options",
     ])
-    expect(() => read(config(`${text}staticPodPath: /etc/kubernetes/manifests\n`))).toThrow(
-      'staticPodPath: "/etc/kubernetes/manifests" cannot be used here: manifests are read from',
-    )
+    expect(settings(config(text)).staticPods).toBe("/etc/kubernetes/manifests")
   })
 
   test("tells once what means nothing here, with file and reason, and nothing of what is so anyway", () => {

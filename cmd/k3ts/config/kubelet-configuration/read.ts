@@ -48,7 +48,7 @@ export function readKubeletConfiguration(
     const meaning = MEANINGS[field]!
     if ("setting" in meaning) {
       const setting = settings[meaning.setting]!
-      const found = setting.read(textFor(meaning.setting, given))
+      const found = setting.read(textFor(meaning.setting, RELATIVE.has(field) ? below(file, given) : given))
       if (found === undefined)
         throw refuse(`${JSON.stringify(given)} must be such that --kubelet-arg takes it: ${setting.form}`)
       read.settings.push(found)
@@ -67,6 +67,11 @@ export function readKubeletConfiguration(
   }
   return { ...read, skipped }
 }
+
+/** Paths that are relative to the file that has them. Source: KubeletConfigurationPathRefs. */
+const RELATIVE = new Set(["resolvConf", "staticPodPath"])
+const below = ({ folder }: ConfigText, path: unknown): string =>
+  isAbsolute(String(path)) ? String(path) : join(folder, String(path))
 
 /** Source: ValidateKubeletConfiguration of pkg/kubelet/apis/config/validation. */
 function crashesOf(given: unknown, refuse: (message: string) => Error): GivenSetting {
@@ -114,13 +119,13 @@ interface GivenTaint {
   readonly effect?: string
 }
 
-/** Returns the values of a flag of k3ts. A path is relative to the file that has it. */
-function valuesFor(field: string, value: unknown, { folder }: ConfigText): readonly string[] {
+/** Returns the values of a flag of k3ts. */
+function valuesFor(field: string, value: unknown, file: ConfigText): readonly string[] {
   if (field === "registerWithTaints")
     return (value as readonly GivenTaint[]).map(
       ({ key = "", value: text = "", effect = "" }) => `${key}${text === "" ? "" : `=${text}`}:${effect}`,
     )
-  if (field === "resolvConf" && value !== "" && !isAbsolute(String(value))) return [join(folder, String(value))]
+  if (RELATIVE.has(field) && value !== "") return [below(file, value)]
   if (field === "featureGates") return [textFor(field, value)]
   return Array.isArray(value) ? value.map(String) : [String(value)]
 }
