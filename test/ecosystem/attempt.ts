@@ -1,16 +1,16 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { homedir, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { buildImageArchive } from "../../pkg/oci/archive.ts"
 import { EXECUTABLE, startServer } from "../harness/server.ts"
+import { CACHE } from "./cache.ts"
 import { difference, inventory } from "./inventory.ts"
 import { Had } from "./origins/had.ts"
 import { errorsIn } from "./server-log.ts"
 import type { Program } from "./program.ts"
 import { Scenario } from "./scenario.ts"
 
-const CACHE = process.env["K3TS_ECOSYSTEM_CACHE"] ?? join(homedir(), ".cache/k3ts-ecosystem")
 const LOOK = `kubectl get pods -A -o wide
 kubectl events -A | tail -n 40
 kubectl get pods -A -o jsonpath='{range .items[*]}{.metadata.namespace} {.metadata.name}{"\\n"}{end}' | while read -r namespace pod; do

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { difference } from "./inventory.ts"
+import { sumOf } from "./origins/had.ts"
 import { PROGRAMS } from "./programs/programs.ts"
 import { errorsIn } from "./server-log.ts"
 import { rowsOf, withVerdicts, type Verdict } from "./verdicts.ts"
@@ -68,6 +69,5 @@ test("errors in a server's log are its lines of level ERROR, not lines about err
 test("each program comes from a pinned version with a sum, and no two have one name", () => {
   expect(new Set(names).size).toBe(names.length)
   for (const { from } of PROGRAMS)
-    for (const origin of from)
-      expect(origin.kind === "go" ? origin.sum : origin.sha256).toMatch(/^(h1:[\w+/]{43}=|[0-9a-f]{64})$/)
+    for (const origin of from) expect(sumOf(origin)).toMatch(/^(h1:[\w+/]{43}=|[0-9a-f]{64}|sha512-[\w+/]{86}==)$/)
 })

@@ -3,22 +3,24 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { attempt } from "./attempt.ts"
-import { command } from "./origins/had.ts"
+import { CACHE } from "./cache.ts"
+import { command, Had } from "./origins/had.ts"
 import type { Program } from "./program.ts"
 import { PROGRAMS } from "./programs/programs.ts"
 import { withVerdicts, type Verdict } from "./verdicts.ts"
 
 /**
- * `npm run test:ecosystem [-- [--sources FOLDER] NAME…]` runs what people install on k3ts, unmodified: the programs of
+ * `npm run test:ecosystem [-- [--have] [--sources FOLDER] NAME…]` runs what people install on k3ts, unmodified: the programs of
  * programs/programs.ts by their names, by default all, one after the other, and writes the verdicts into
  * docs/ecosystem.md. Programs are had by the ordinary clients of their registries and kept in K3TS_ECOSYSTEM_CACHE, by
  * default ~/.cache/k3ts-ecosystem. FOLDER has checkouts, as `FOLDER/owner/name`, for those whose charts or manifests
- * are in no package; without it they are skipped. Nodes need root, and that no other node runs on this machine.
+ * are in no package; without it they are skipped. Nodes need root, and that no other node runs on this machine. With
+ * `--have` the programs are only had: what runs later needs no registry.
  */
 const PAGE = join(import.meta.dirname, "../../docs/ecosystem.md")
 
 const { values, positionals } = parseArgs({
-  options: { sources: { type: "string" } },
+  options: { sources: { type: "string" }, have: { type: "boolean", default: false } },
   allowPositionals: true,
 })
 const unknown = positionals.filter((name) => !PROGRAMS.some((program) => program.name === name))
@@ -38,6 +40,7 @@ async function judge(program: Program): Promise<void> {
   if (lacking !== undefined) return console.log(`${name}: SKIPPED: needs ${lacking}`)
   const began = performance.now()
   console.log(`${name}: ${program.shows}`)
+  if (values.have) return have(program)
   let verdict = "runs"
   try {
     await attempt(program, values.sources)
@@ -55,6 +58,13 @@ async function judge(program: Program): Promise<void> {
     on: program.on === "node" ? "a node" : "a simulated node",
     date: new Date().toISOString().slice(0, 10),
     verdict,
+  })
+}
+
+async function have({ name, from }: Program): Promise<void> {
+  await Had.of(from, CACHE).catch((err: unknown) => {
+    failed.push(name)
+    console.error(`${name}: FAILED: ${errorMessage(err)}`)
   })
 }
 

@@ -80,7 +80,7 @@ export class Scenario {
   }
 
   /** Writes a file of ours, such as a chart or a manifest, by its path from the folder of the scripts. */
-  write(path: string, text: string): void {
+  write(path: string, text: string | Uint8Array): void {
     const file = join(this.#options.folder, path)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)

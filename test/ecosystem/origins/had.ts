@@ -3,6 +3,7 @@ import { join } from "node:path"
 import type { Origin } from "./origin.ts"
 import { goInstall, haveGoModule } from "./go-module.ts"
 import { haveDebian } from "./debian.ts"
+import { haveNpm } from "./npm.ts"
 
 /** The files of the programs of one scenario. */
 export class Had {
@@ -18,6 +19,7 @@ export class Had {
     const folders = new Map<string, string>()
     for (const origin of origins) {
       if (origin.kind === "go") folders.set(origin.program, await haveGoModule(origin, cache))
+      else if (origin.kind === "npm") folders.set(origin.package, await haveNpm(origin, cache))
       else folders.set(origin.package, await haveDebian(origin, cache))
     }
     return new Had(folders)
@@ -35,7 +37,7 @@ export class Had {
     return path
   }
 
-  /** The folder with a program of a Go module, or into which a Debian package was unpacked. */
+  /** The folder with a program of a Go module, or with an npm package, or into which a Debian one was unpacked. */
   folder(name: string): string {
     const folder = this.#folders.get(name)
     if (folder === undefined) throw new Error(`No origin of this program is named ${name}`)
@@ -44,5 +46,14 @@ export class Had {
 }
 
 /** What a user types to have a program, with its version. */
-export const command = (origin: Origin): string =>
-  origin.kind === "go" ? goInstall(origin) : `apt-get install ${origin.package}=${origin.version}`
+export function command(origin: Origin): string {
+  if (origin.kind === "go") return goInstall(origin)
+  if (origin.kind === "npm") return `npm install ${origin.package}@${origin.version}`
+  return `apt-get install ${origin.package}=${origin.version}`
+}
+
+/** The sum that a program must have, as its registry writes it. */
+export function sumOf(origin: Origin): string {
+  if (origin.kind === "go") return origin.sum
+  return origin.kind === "npm" ? origin.integrity : origin.sha256
+}

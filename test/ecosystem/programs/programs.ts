@@ -1,6 +1,7 @@
 import type { Program } from "../program.ts"
 import { alertmanager } from "./alertmanager.ts"
 import { clientGo128, clientGo137 } from "./client-go.ts"
+import { clientNode } from "./client-node.ts"
 import { gatekeeper } from "./gatekeeper.ts"
 import { helm3, helm4 } from "./helm.ts"
 import { kustomize } from "./kustomize.ts"
@@ -24,6 +25,7 @@ export const PROGRAMS: readonly Program[] = [
   clientGo128,
   clientGo137,
   python,
+  clientNode,
   nodeExporter,
   prometheus,
   alertmanager,
