@@ -2,17 +2,22 @@ import type { Program } from "../program.ts"
 import { alertmanager } from "./alertmanager.ts"
 import { clientGo128, clientGo137 } from "./client-go.ts"
 import { clientNode } from "./client-node.ts"
+import { etcd } from "./etcd.ts"
 import { gatekeeper } from "./gatekeeper.ts"
+import { haproxy } from "./haproxy.ts"
 import { helm3, helm4 } from "./helm.ts"
+import { kubectx } from "./kubectx.ts"
 import { kustomize } from "./kustomize.ts"
 import { kwok } from "./kwok.ts"
 import { localPath } from "./local-path.ts"
 import { mariadb } from "./mariadb.ts"
 import { nats } from "./nats.ts"
+import { nginx } from "./nginx.ts"
 import { nodeExporter } from "./node-exporter.ts"
 import { prometheus } from "./prometheus.ts"
 import { python } from "./python.ts"
 import { redis } from "./redis.ts"
+import { registry } from "./registry.ts"
 import { sealedSecrets } from "./sealed-secrets.ts"
 import { stern } from "./stern.ts"
 
@@ -22,6 +27,7 @@ export const PROGRAMS: readonly Program[] = [
   helm3,
   kustomize,
   stern,
+  kubectx,
   clientGo128,
   clientGo137,
   python,
@@ -32,6 +38,10 @@ export const PROGRAMS: readonly Program[] = [
   nats,
   redis,
   mariadb,
+  etcd,
+  nginx,
+  haproxy,
+  registry,
   gatekeeper,
   kwok,
   sealedSecrets,
