@@ -124,10 +124,19 @@ describe("connections from the host to pods", () => {
     expect((failure as string).slice(start.length)).toMatch(wants)
   })
 
-  test("connects to a TCP port", async () => {
-    const server = createTcp((socket) => socket.on("error", () => {}))
+  test("connects to a TCP port, and closes the connection in order, so that no server speaks of a reset", async () => {
+    // given
+    const heard = Promise.withResolvers<string>()
+    const server = createTcp((socket) => {
+      socket.once("error", (err) => heard.resolve(err.message))
+      socket.once("end", () => heard.resolve("end"))
+      socket.resume()
+    })
     await new Promise<void>((resolve) => server.listen(0, host, resolve))
+    // when
     await network.tcpConnect(host, (server.address() as AddressInfo).port, 1000)
+    // then
+    expect(await heard.promise).toBe("end")
     server.close()
   })
 

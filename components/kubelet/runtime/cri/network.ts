@@ -34,8 +34,8 @@ export function hostNetwork(clock: Clock): PodNetwork {
         )
         socket.once("connect", () => {
           timer.cancel()
-          // Closed with RST, so that the local port is free again at once.
-          socket.resetAndDestroy()
+          // With FIN: many servers log a reset as an error. Source: pkg/probe/dialer_others.go.
+          socket.destroy()
           resolve()
         })
         socket.once("error", (err) => {
