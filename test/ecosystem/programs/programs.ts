@@ -11,6 +11,7 @@ import { kustomize } from "./kustomize.ts"
 import { kwok } from "./kwok.ts"
 import { localPath } from "./local-path.ts"
 import { mariadb } from "./mariadb.ts"
+import { mosquitto } from "./mosquitto.ts"
 import { nats } from "./nats.ts"
 import { nginx } from "./nginx.ts"
 import { nodeExporter } from "./node-exporter.ts"
@@ -18,6 +19,7 @@ import { prometheus } from "./prometheus.ts"
 import { python } from "./python.ts"
 import { redis } from "./redis.ts"
 import { registry } from "./registry.ts"
+import { rsyslog } from "./rsyslog.ts"
 import { sealedSecrets } from "./sealed-secrets.ts"
 import { stern } from "./stern.ts"
 
@@ -39,8 +41,10 @@ export const PROGRAMS: readonly Program[] = [
   redis,
   mariadb,
   etcd,
+  mosquitto,
   nginx,
   haproxy,
+  rsyslog,
   registry,
   gatekeeper,
   kwok,
