@@ -26,6 +26,8 @@ export interface TemplateSource {
 export interface ExecutionBounds {
   /** Called for each node, and each turn of a loop. */
   readonly step: () => void
+  /** Called for each argument: one node can have any number of them. */
+  readonly argument: () => void
   /** Called with each value that is to be printed. */
   readonly printing: (value: unknown) => void
   /** Called with the number of characters that are to be written, and of those before. */
@@ -188,7 +190,7 @@ export class Evaluation {
     if (receiver === undefined) return isStrict ? this.fail(`nil data; no entry for key ${quoted(name)}`) : undefined
     if (isNilBox(receiver)) this.fail(`nil pointer evaluating interface {}.${name}`)
     const found = unboxed(receiver)
-    const map = found instanceof GoObject ? { ...found.entries, ...found.fields } : found
+    const map = found instanceof GoObject ? ownerOf(found, name) : found
     if (!isGoMap(map)) this.fail(`can't evaluate field ${name} in type ${staticTypeOf(receiver)}`)
     if (hasArguments) this.fail(`${name} is not a method but has arguments`)
     const value = Object.hasOwn(map, name) ? map[name] : undefined
@@ -256,6 +258,7 @@ export class Evaluation {
 
   #argument(dot: unknown, parameter: Parameter, node: Operand): unknown {
     this.node = node
+    this.#context.bounds?.argument()
     switch (node.kind) {
       case "dot":
         return this.#checked(dot, parameter)
@@ -289,6 +292,10 @@ export class Evaluation {
     return inner
   }
 }
+
+/** Returns the fields of an object, or its entries where those have the name, of which there may be very many. */
+const ownerOf = ({ fields, entries = {} }: GoObject, name: string): Readonly<Record<string, unknown>> =>
+  Object.hasOwn(fields, name) ? fields : entries
 
 /** `call` is checked as the others are; what it calls is never a function. */
 const CALL: TemplateFunction = { parameters: ["value"], rest: "value", call: () => undefined }

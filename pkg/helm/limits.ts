@@ -79,6 +79,10 @@ export class Limits implements ExecutionBounds {
 
   step(): void {
     if (++this.#steps > MOST_STEPS) throw new Error(`the chart's templates do too much: more than ${MOST_STEPS} steps`)
+    this.argument()
+  }
+
+  argument(): void {
     if (this.#monotonic() - this.#since > LONGEST_MS)
       throw new Error(`a template of the chart takes too long: more than ${LONGEST_MS / 1000} seconds`)
   }

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import { formatMicroTime } from "../../../../pkg/apimachinery/scalars/time.ts"
 import { maskedChanges } from "../../../../pkg/history/masked.ts"
+import { printed } from "../../../../pkg/terminal/printed.ts"
 import type { Leaves } from "./leaves.ts"
 import type { ObjectState, Timeline } from "./timeline.ts"
 
@@ -157,11 +158,12 @@ class Difference implements ReplayDifference {
     const did = `${user} ${verb}s ${object}`
     const told = this.fields.slice(0, MOST_TOLD).map(fieldText)
     const more = this.fields.length - told.length
-    return [
+    const lines = [
       `${this.time}: in the ${of} (revision ${revision}) ${did}, and not in the ${of === "recording" ? "replay" : "recording"}`,
       ...told,
       ...(more > 0 ? [`  … and ${more} more fields`] : []),
-    ].join("\n")
+    ]
+    return printed(lines).trimEnd()
   }
 }
 
