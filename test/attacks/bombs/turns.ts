@@ -16,10 +16,17 @@ export type Told = { readonly ready: true } | { readonly begun: true } | Measure
 
 /** A turn below this is idle work: probes of the simulated kubelet, leases. Milliseconds. */
 const BUSY_MS = 5
-/** The cluster is quiet after this time without a busy turn, in milliseconds. */
+/**
+ * The cluster is quiet after this time without a busy turn, in milliseconds of this thread: on a busy machine a thread
+ * that waits for the processor does nothing for longer, and what it is about to write is still in the heap.
+ */
 const QUIET_MS = 120
-/** Controllers that never end, such as those of a huge number of replicas, are measured for this long. */
+/**
+ * Controllers that never end, such as those of a huge number of replicas, are measured for this long, in milliseconds
+ * of this thread, or of the clock where the thread hardly runs: an answer must come in 40 seconds.
+ */
 const MOST_MS = 4000
+const MOST_CLOCK_MS = 25_000
 
 /**
  * Measures the turns of this process's event loop, and its memory, when the parent process asks for it. Processor time
@@ -53,7 +60,7 @@ export class Turns {
     this.#peak = peak()
     this.#longest = 0
     this.#last = threadMs()
-    this.#quietSince = performance.now()
+    this.#quietSince = threadMs()
     if (this.#active) return
     this.#active = true
     // The first turn has the collection above.
@@ -70,17 +77,17 @@ export class Turns {
     const took = now - this.#last
     this.#last = now
     if (took > this.#longest) this.#longest = took
-    if (took > BUSY_MS) this.#quietSince = performance.now()
+    if (took > BUSY_MS) this.#quietSince = now
     this.#onTurn?.()
     if (this.#active) setImmediate(this.#next)
   }
 
   #whenQuiet(then: () => void): void {
-    const from = performance.now()
+    const [from, clockFrom] = [threadMs(), performance.now()]
     this.#quietSince = from
     this.#onTurn = () => {
-      const now = performance.now()
-      if (now - this.#quietSince < QUIET_MS && now - from < MOST_MS) return
+      const isOver = threadMs() - from > MOST_MS || performance.now() - clockFrom > MOST_CLOCK_MS
+      if (threadMs() - this.#quietSince < QUIET_MS && !isOver) return
       this.#onTurn = undefined
       then()
     }
