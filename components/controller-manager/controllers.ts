@@ -186,6 +186,15 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
           ),
         ]
       : []),
+    ...(features.GenericWorkload && isServed("scheduling.k8s.io/v1alpha2", "PodGroup")
+      ? [
+          optional(
+            "podgroup-protection-controller",
+            "podgroup-protection-controller",
+            async () => (await import("./podgroupprotection.ts")).podGroupProtection as Controller,
+          ),
+        ]
+      : []),
     ...(features.StorageVersionMigrator && isServed("storagemigration.k8s.io/v1beta1", "StorageVersionMigration")
       ? [
           optional(

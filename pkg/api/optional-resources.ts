@@ -1,6 +1,8 @@
 import type { Resource } from "../apimachinery/resource.ts"
 import { ClusterTrustBundle } from "./certificates/v1beta1/clustertrustbundle.ts"
 import { PodCertificateRequest } from "./certificates/v1beta1/podcertificaterequest.ts"
+import { PodGroup } from "./scheduling/v1alpha2/podgroup.ts"
+import { Workload } from "./scheduling/v1alpha2/workload.ts"
 import { StorageVersionMigration } from "./storagemigration/v1beta1/storageversionmigration.ts"
 
 /**
@@ -10,5 +12,7 @@ import { StorageVersionMigration } from "./storagemigration/v1beta1/storageversi
 export const OPTIONAL_RESOURCES: readonly Resource[] = [
   ClusterTrustBundle,
   PodCertificateRequest,
+  PodGroup,
+  Workload,
   StorageVersionMigration,
 ] as unknown as readonly Resource[]

@@ -26,6 +26,10 @@ const DEFAULTS = {
   EnvFiles: true,
   /** Autoscalers with `minReplicas: 0`, which scale to none and back by Object and External metrics. */
   HPAScaleToZero: false,
+  /** The scheduler gives the pods of a PodGroup with a gang policy their nodes together or not at all. */
+  GangScheduling: false,
+  /** The kinds Workload and PodGroup, where `--runtime-config` turns their version on, and `schedulingGroup` of pods. */
+  GenericWorkload: false,
   /** `hostnameOverride` of pods. */
   HostnameOverride: true,
   /** `maxUnavailable` of StatefulSets' rolling updates. */
@@ -44,8 +48,12 @@ const DEFAULTS = {
   ReduceDefaultCrashLoopBackOffDecay: false,
   /** The kind StorageVersionMigration, where `--runtime-config` turns its version on, and its controller. */
   StorageVersionMigrator: false,
+  /** `schedulingConstraints` of PodGroups: all pods of a group run in one domain of a topology. */
+  TopologyAwareWorkloadScheduling: false,
   /** Watches that begin with the existing objects and mark the end of them with a bookmark: `sendInitialEvents`. */
   WatchList: true,
+  /** `priority` and `disruptionMode` of PodGroups: groups preempt as a whole, and are preempted so. */
+  WorkloadAwarePreemption: false,
 } as const
 
 export type FeatureName = keyof typeof DEFAULTS
@@ -60,6 +68,8 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   ContainerStopSignals: "ALPHA",
   DeploymentReplicaSetTerminatingReplicas: "BETA",
   EnvFiles: "BETA",
+  GangScheduling: "ALPHA",
+  GenericWorkload: "ALPHA",
   HostnameOverride: "BETA",
   HPAScaleToZero: "ALPHA",
   MaxUnavailableStatefulSet: "BETA",
@@ -69,12 +79,17 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   PodLevelResources: "BETA",
   ReduceDefaultCrashLoopBackOffDecay: "ALPHA",
   StorageVersionMigrator: "BETA",
+  TopologyAwareWorkloadScheduling: "ALPHA",
   WatchList: "BETA",
+  WorkloadAwarePreemption: "ALPHA",
 }
 
 /** The gates without which a gate cannot be on. Source: pkg/features/kube_features.go. */
 const DEPENDENCIES: Readonly<Partial<Record<FeatureName, readonly FeatureName[]>>> = {
   ClusterTrustBundleProjection: ["ClusterTrustBundle"],
+  GangScheduling: ["GenericWorkload"],
+  TopologyAwareWorkloadScheduling: ["GenericWorkload"],
+  WorkloadAwarePreemption: ["GangScheduling"],
 }
 
 export const FEATURE_NAMES = Object.keys(DEFAULTS) as readonly FeatureName[]

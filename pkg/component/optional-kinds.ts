@@ -12,6 +12,8 @@ export interface OptionalKind {
 export const OPTIONAL_KINDS: readonly OptionalKind[] = [
   { group: "certificates.k8s.io", version: "v1beta1", plural: "clustertrustbundles", gate: "ClusterTrustBundle" },
   { group: "certificates.k8s.io", version: "v1beta1", plural: "podcertificaterequests", gate: "PodCertificateRequest" },
+  { group: "scheduling.k8s.io", version: "v1alpha2", plural: "podgroups", gate: "GenericWorkload" },
+  { group: "scheduling.k8s.io", version: "v1alpha2", plural: "workloads", gate: "GenericWorkload" },
   {
     group: "storagemigration.k8s.io",
     version: "v1beta1",

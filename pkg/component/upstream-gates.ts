@@ -67,14 +67,14 @@ const NAMES = {
     CRIListStreaming CSIVolumeHealth ClientsAllowCBOR ClientsPreferCBOR
     CloudControllerManagerWatchBasedRoutesReconciliation CloudControllerManagerWebhook
     CrossNamespaceVolumeDataSource DRAListTypeAttributes DRANodeAllocatableResources DRAResourcePoolStatus
-    DRAWorkloadResourceClaims EventedPLEG GangScheduling GenericWorkload  ImageVolumeWithDigest
+    DRAWorkloadResourceClaims EventedPLEG ImageVolumeWithDigest
     InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletInUserNamespace
     LoggingAlphaOptions ManifestBasedAdmissionControlConfig MemoryQoS NativeHistograms
     PersistentVolumeClaimUnusedSinceTime PodAndContainerStatsFromCRI PodLevelResourceManagers
     PodLogsQuerySplitStreams PodsAPI QOSReserved RuntimeClassInImageCriApi
     ShardedListAndWatch StorageCapacityScoring StorageVersionAPI TaintTolerationComparisonOperators
-    TopologyAwareWorkloadScheduling TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport
-    VolumeLimitScaling WindowsCPUAndMemoryAffinity WorkloadAwarePreemption WorkloadWithJob
+    TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport
+    VolumeLimitScaling WindowsCPUAndMemoryAffinity WorkloadWithJob
   `,
   /** Deprecated, and off: they bring back what was before. */
   deprecated: `
@@ -93,8 +93,7 @@ export const gatesThatAre = (state: State): readonly string[] => NAMES[state].tr
 
 /** Why some gates that are off are not there, and what does the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  GangScheduling: "give pods scheduling gates, and remove them together",
-  GenericWorkload: "give pods scheduling gates, and remove them together",
+  WorkloadWithJob: "create the PodGroup of a Job, and name it in the Job's pod template",
   MemoryQoS: "memory is limited, and not throttled before that",
   KubeletInUserNamespace: "without root there is k3ts test-cluster",
   EventedPLEG: "the events of the container runtime are followed always",

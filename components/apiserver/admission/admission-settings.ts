@@ -50,9 +50,6 @@ export const OFF_BY_DEFAULT = [
 ] as const
 export type OffByDefault = (typeof OFF_BY_DEFAULT)[number]
 
-/** Plugins of features that are off in Kubernetes and not there: they may be named, and have no effect. */
-export const WITHOUT_EFFECT = ["JobValidation", "PodGroupProtection", "PodGroupWorkloadExists"] as const
-
 /** The plugins that are on by default. */
 export const ON_BY_DEFAULT = [
   "NamespaceLifecycle",
@@ -65,6 +62,7 @@ export const ON_BY_DEFAULT = [
   "DefaultTolerationSeconds",
   "DefaultStorageClass",
   "StorageObjectInUseProtection",
+  "PodGroupProtection",
   "PersistentVolumeClaimResize",
   "RuntimeClass",
   "CertificateApproval",
@@ -73,7 +71,9 @@ export const ON_BY_DEFAULT = [
   "CertificateSubjectRestriction",
   "DefaultIngressClass",
   "PodTopologyLabels",
+  "PodGroupWorkloadExists",
   "NodeDeclaredFeatureValidator",
+  "JobValidation",
   "PodResizeValidator",
   "MutatingAdmissionPolicy",
   "MutatingAdmissionWebhook",
@@ -83,4 +83,4 @@ export const ON_BY_DEFAULT = [
 ] as const
 
 /** Every name that the flags know. */
-export const PLUGIN_NAMES: readonly string[] = [...ON_BY_DEFAULT, ...OFF_BY_DEFAULT, ...WITHOUT_EFFECT].sort()
+export const PLUGIN_NAMES: readonly string[] = [...ON_BY_DEFAULT, ...OFF_BY_DEFAULT].sort()

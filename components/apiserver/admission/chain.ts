@@ -21,6 +21,7 @@ import { persistentVolumeClaimResize } from "./plugins/persistentvolumeclaimresi
 import { podSecurity } from "./plugins/podsecurity/podsecurity.ts"
 import { podResize } from "./plugins/podresize.ts"
 import { podTopologyLabels } from "./plugins/podtopologylabels.ts"
+import { jobValidation, podGroupProtection, podGroupWorkloadExists } from "./plugins/podgroup.ts"
 import { priority } from "./plugins/priority.ts"
 import { resourceQuota } from "./plugins/resourcequota.ts"
 import { runtimeClass } from "./plugins/runtimeclass.ts"
@@ -61,13 +62,14 @@ export const defaultChain = (
     added("ImagePolicyWebhook"),
     ...podSecurity(context, settings.podSecurity),
     added("PodNodeSelector"),
-    ...priority(context),
+    ...priority(context, features),
     defaultTolerationSeconds(settings.tolerationSeconds),
     added("PodTolerationRestriction"),
     added("EventRateLimit"),
     added("ExtendedResourceToleration"),
     defaultStorageClass(context),
     storageObjectInUseProtection,
+    podGroupProtection(features),
     added("OwnerReferencesPermissionEnforcement"),
     persistentVolumeClaimResize(context),
     runtimeClass(context),
@@ -76,7 +78,9 @@ export const defaultChain = (
     defaultIngressClass(context),
     added("DenyServiceExternalIPs"),
     podTopologyLabels(context),
+    podGroupWorkloadExists(context, features),
     nodeDeclaredFeatures(context),
+    jobValidation(context, features),
     podResize(context),
     disabledFields(features),
     mutatingPolicies(context, policies),

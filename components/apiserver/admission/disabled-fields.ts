@@ -29,6 +29,7 @@ const OF_PODS: Readonly<Partial<Record<FeatureName, readonly Field[]>>> = {
   EnvFiles: ["initContainers", "containers", "ephemeralContainers"].map((list) => ({
     path: [list, "[]", "env", "[]", "valueFrom", "fileKeyRef"],
   })),
+  GenericWorkload: [{ path: ["schedulingGroup"] }],
   HostnameOverride: [{ path: ["hostnameOverride"] }],
   PodCertificateRequest: [{ path: ["volumes", "[]", "projected", "sources", "[]", "podCertificate"] }],
   PodLevelResources: [{ path: ["resources"] }],
@@ -43,12 +44,23 @@ function podSpecOf(resource: Resource): readonly string[] | undefined {
 /** The status field of Deployments and ReplicaSets that has the number of pods that are ending. */
 const TERMINATING: readonly Field[] = [{ path: ["status", "terminatingReplicas"] }]
 
+/** Returns fields of PodGroups, and of the templates of them in Workloads. */
+function ofGroups(...names: readonly string[]): Readonly<Record<string, readonly Field[]>> {
+  const under = (...path: readonly string[]) => names.map((name) => ({ path: [...path, name] }))
+  return {
+    "podgroups.scheduling.k8s.io": under("spec"),
+    "workloads.scheduling.k8s.io": under("spec", "podGroupTemplates", "[]"),
+  }
+}
+
 /** The fields of other kinds that belong to a feature. */
 const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, readonly Field[]>>>>> = {
   DeploymentReplicaSetTerminatingReplicas: { "deployments.apps": TERMINATING, "replicasets.apps": TERMINATING },
   MaxUnavailableStatefulSet: {
     "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }],
   },
+  TopologyAwareWorkloadScheduling: ofGroups("schedulingConstraints"),
+  WorkloadAwarePreemption: ofGroups("disruptionMode", "priorityClassName", "priority"),
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { PolicyRule } from "../../../pkg/api/rbac/v1/rules.ts"
 import type { FeatureName, Features } from "../../../pkg/component/features.ts"
 import type { BootstrapBinding } from "./bootstrap-cluster-bindings.ts"
-import { EVENTS, on, READ } from "./bootstrap-rules.ts"
+import { EVENTS, on, READ, WRITE } from "./bootstrap-rules.ts"
 import type { BootstrapClusterRole } from "./bootstrap-user-roles.ts"
 
 /** What a feature adds to the roles of every cluster. */
@@ -33,6 +33,22 @@ const OF_FEATURES: Readonly<Partial<Record<FeatureName, Partial<GatedRoles>>>> =
         on("attest", "certificates.k8s.io", "signers", "kubernetes.io/kube-apiserver-serving"),
         on("create update delete list watch", "certificates.k8s.io", "clustertrustbundles"),
         EVENTS,
+      ],
+    },
+  },
+  GenericWorkload: {
+    rules: {
+      "system:aggregate-to-view": [on(READ, "scheduling.k8s.io", "workloads podgroups podgroups/status")],
+      "system:aggregate-to-edit": [on(WRITE, "scheduling.k8s.io", "workloads podgroups")],
+      "system:kube-scheduler": [
+        on(READ, "scheduling.k8s.io", "podgroups"),
+        on("patch update", "scheduling.k8s.io", "podgroups/status"),
+      ],
+    },
+    controllers: {
+      "podgroup-protection-controller": [
+        on("get list watch update", "scheduling.k8s.io", "podgroups"),
+        on("get list watch", "", "pods"),
       ],
     },
   },

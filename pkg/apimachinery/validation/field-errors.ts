@@ -64,7 +64,7 @@ export const tooLong = (field: string, max: number): Cause => ({
 export const tooMany = (field: string, actual: number, max: number): Cause => ({
   reason: "FieldValueTooMany",
   field,
-  message: `Too many: ${actual}: must have at most ${max} items`,
+  message: `Too many: ${actual}: must have at most ${max} ${max === 1 ? "item" : "items"}`,
 })
 export const notFoundField = (field: string, value: unknown, detail = ""): Cause => ({
   reason: "FieldValueNotFound",

@@ -45,34 +45,45 @@ const longerThan = (value: string, max: number) =>
 const longerThanBytes = (value: string, max: number) =>
   value.length > max / 4 && byteLength(value) > max && `must be no more than ${max} bytes`
 
+type Longer = typeof longerThan
+const labelWithin =
+  (longer: Longer): Check =>
+  (value) =>
+    all(
+      longer(value, 63),
+      !labelPattern.test(value) &&
+        (subdomainPattern.test(value)
+          ? "must not contain dots"
+          : patternMessage(
+              "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must " +
+                "start and end with an alphanumeric character",
+              LABEL,
+              "my-name",
+              "123-abc",
+            )),
+    )
 /** Checks for a DNS label of RFC 1123, at most 63 characters. */
-export const isDNS1123Label: Check = (value) =>
-  all(
-    longerThan(value, 63),
-    !labelPattern.test(value) &&
-      (subdomainPattern.test(value)
-        ? "must not contain dots"
-        : patternMessage(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must " +
-              "start and end with an alphanumeric character",
-            LABEL,
-            "my-name",
-            "123-abc",
-          )),
-  )
+export const isDNS1123Label: Check = labelWithin(longerThan)
+/** The same in the words of declarative validation. Source: apimachinery pkg/api/validate/content. */
+export const isShortName: Check = labelWithin(longerThanBytes)
 
+const subdomainWithin =
+  (longer: Longer): Check =>
+  (value) =>
+    all(
+      longer(value, 253),
+      !subdomainPattern.test(value) &&
+        patternMessage(
+          "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
+            "must start and end with an alphanumeric character",
+          SUBDOMAIN,
+          "example.com",
+        ),
+    )
 /** Checks for a DNS name of RFC 1123, at most 253 characters. */
-export const isDNS1123Subdomain: Check = (value) =>
-  all(
-    longerThan(value, 253),
-    !subdomainPattern.test(value) &&
-      patternMessage(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " +
-          "must start and end with an alphanumeric character",
-        SUBDOMAIN,
-        "example.com",
-      ),
-  )
+export const isDNS1123Subdomain: Check = subdomainWithin(longerThan)
+/** The same in the words of declarative validation. */
+export const isLongName: Check = subdomainWithin(longerThanBytes)
 
 /** Checks for a DNS label that starts with a letter (RFC 1035), as names of Services. */
 export const isDNS1035Label: Check = (value) =>

@@ -1,13 +1,21 @@
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
+import type { PodGroup } from "../../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import { PriorityClass } from "../../../../pkg/api/scheduling/v1/priorityclass.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
+import { DEFAULT_FEATURES, type Features } from "../../../../pkg/component/features.ts"
 import { on, type AdmissionAttributes, type AdmissionPlugin } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
 const NAME = "Priority"
 
-/** Sets a pod's priority from its PriorityClass, or from the default class. Source: plugin/pkg/admission/priority. */
-export function priority({ objects }: AdmissionContext): readonly AdmissionPlugin[] {
+/**
+ * Sets the priority of a pod, and of a PodGroup, from its PriorityClass, or from the default class. Source:
+ * plugin/pkg/admission/priority.
+ */
+export function priority(
+  { objects }: AdmissionContext,
+  { WorkloadAwarePreemption }: Pick<Features, "WorkloadAwarePreemption"> = DEFAULT_FEATURES,
+): readonly AdmissionPlugin[] {
   const ofPods = on(Pod, {
     name: NAME,
     operations: ["CREATE", "UPDATE"],
@@ -37,7 +45,18 @@ export function priority({ objects }: AdmissionContext): readonly AdmissionPlugi
         )
     },
   })
-  return [ofPods, ofClasses]
+  const ofGroups: AdmissionPlugin = {
+    name: NAME,
+    operations: ["CREATE"],
+    kinds: ["podgroups.scheduling.k8s.io"],
+    admit(attributes) {
+      if (attributes.subresource !== undefined) return undefined
+      const group = attributes.object as PodGroup
+      const { priorityClassName: name } = group.spec
+      return withGroupPriority(attributes, group, name ? classNamed(attributes, name) : defaultClass())
+    },
+  }
+  return [ofPods, ofClasses, ...(WorkloadAwarePreemption ? [ofGroups] : [])]
 
   function classNamed({ resource, name }: AdmissionAttributes, className: string): PriorityClass {
     const found = objects.get(PriorityClass, { name: className })
@@ -81,6 +100,24 @@ function withPriority({ resource, name }: AdmissionAttributes, pod: Pod, found: 
       preemptionPolicy: preemption,
     },
   }
+}
+
+function withGroupPriority(
+  { resource, name }: AdmissionAttributes,
+  group: PodGroup,
+  found: PriorityClass | undefined,
+): PodGroup {
+  const { spec } = group
+  const value = found?.value ?? 0
+  if (spec.priority !== undefined && spec.priority !== value)
+    throw forbidden(
+      resource,
+      name,
+      `priority set in the pod group (${spec.priority}) must match the priority computed (${value}) based on the ` +
+        "priority class set in the spec",
+    )
+  const ofClass = found === undefined ? {} : { priorityClassName: found.metadata.name }
+  return { ...group, spec: { ...spec, ...ofClass, priority: value } }
 }
 
 /**

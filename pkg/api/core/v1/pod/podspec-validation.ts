@@ -6,6 +6,7 @@ import {
   eachWithin,
   forbiddenField,
   invalidValue,
+  invalidValues,
   NO_CAUSES,
   notFoundField,
   notSupported,
@@ -32,6 +33,7 @@ import {
   type PodDNSConfig,
   type PodReadinessGate,
   type PodSchedulingGate,
+  type PodSchedulingGroup,
   type PodSpec,
 } from "./podspec.ts"
 import { validateOverhead } from "../resources/resources-validation.ts"
@@ -85,6 +87,7 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined, old?
   eachWithin(causes, hostAliases, "hostAliases", validateHostAlias)
   if (spec.overhead !== undefined) within(causes, validateOverhead(spec.overhead), "overhead")
   if (spec.os !== undefined) pushAll(causes, validateOS(spec.os.name), osFaults(spec))
+  if (spec.schedulingGroup !== undefined) pushAll(causes, schedulingGroupFaults(spec.schedulingGroup))
   pushAll(causes, fileVolumeFaults(spec))
   return causes
 }
@@ -92,6 +95,13 @@ const NO_VOLUMES: CheckedVolumes = { causes: [], usable: new Map() }
 
 const SUBDOMAINS = ["serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"] as const
 const LABELS = ["hostname", "subdomain"] as const
+
+function schedulingGroupFaults({ podGroupName }: PodSchedulingGroup): readonly Cause[] {
+  const field = "schedulingGroup.podGroupName"
+  return podGroupName === undefined
+    ? [invalidValue(field, null, "must specify one of: `podGroupName`")]
+    : invalidValues(field, podGroupName, isDNS1123Subdomain(podGroupName))
+}
 
 /**
  * Returns the faults of a pod with its own user namespace: its users have no rights in the node's network, process and

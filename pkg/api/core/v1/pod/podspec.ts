@@ -148,7 +148,7 @@ export const PodSpec = message(
     resourceClaims: f.list(39, PodResourceClaim, "Claims of devices.").listMap("name").merge("name").retainKeys(),
     resources: f.message(40, ResourceRequirements, "Requests and limits of the pod as a whole."),
     hostnameOverride: f.string(41, "Host name inside the pod, whatever else is set.").pointer(),
-    schedulingGroup: f.message(43, PodSchedulingGroup, "Group with which the pod is scheduled.").disabled(),
+    schedulingGroup: f.message(43, PodSchedulingGroup, "Group with which the pod is scheduled.").ownRule(),
   },
   { defaults: podSpecDefaults },
 )
