@@ -189,6 +189,16 @@ export function assemble(tools: Tools, config: ClusterConfig): AssembledCluster 
               user: { name: "system:kube-scheduler" },
               create: (context) =>
                 createScheduler(context, {
+                  ...(features.GenericWorkload
+                    ? {
+                        podGroups: {
+                          features,
+                          isServed: () => resourceOf("scheduling.k8s.io/v1alpha2", "PodGroup") !== undefined,
+                          load: async () =>
+                            (await import("../scheduler/podgroup/pod-group-scheduler.ts")).createPodGroups,
+                        },
+                      }
+                    : {}),
                   ...(scheduling === true ? {} : scheduling),
                   observer: observers.scheduler,
                 }),

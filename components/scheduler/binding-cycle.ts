@@ -6,12 +6,12 @@ import { PermitRefusal, type ExternalBinding } from "./external/external-binding
 import type { Plugin, Reservation } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { pluginsOf } from "./plugins/plugins.ts"
-import type { QueuedPod } from "./queue.ts"
+import type { QueuedPod } from "./queued-pod.ts"
 import { writeUnschedulable } from "./refusal.ts"
 import { podName, type SchedulingContext } from "./scheduling-context.ts"
 
 /** What a plugin keeps for a pod. */
-interface Kept {
+export interface Kept {
   readonly plugin: string
   readonly reservation: Reservation
 }

@@ -106,6 +106,11 @@ export class Cache implements NodeList {
     this.#noteAffinity(info)
   }
 
+  /** Returns the name of the node on which a pod counts, whether it is bound yet or not. */
+  nodeOf(pod: Pod): string | undefined {
+    return this.#placed.get(pod.metadata.uid ?? "")?.node
+  }
+
   isAssumed(pod: Pod): boolean {
     return this.#placed.get(pod.metadata.uid ?? "")?.assumed === true
   }

@@ -11,6 +11,7 @@ import type { Cache } from "./cache.ts"
 import { nodeActions, podActions } from "./cluster-events.ts"
 import type { ClusterAction, Diagnosis } from "./framework.ts"
 import type { Nominations } from "./nominations.ts"
+import type { PodGroups } from "./pod-groups.ts"
 import type { SchedulingQueue } from "./queue.ts"
 import { VOLUME_KINDS } from "./volumebinding/volume-objects.ts"
 
@@ -24,6 +25,8 @@ export interface FollowOptions {
   readonly cache: Cache
   readonly queue: SchedulingQueue
   readonly nominations: Nominations
+  /** Absent where no PodGroups are served. */
+  readonly groups: PodGroups | undefined
   /** Why pods fit no node, by UID. */
   readonly diagnoses: Map<string, Diagnosis>
 }
@@ -33,17 +36,21 @@ export interface FollowOptions {
  * change that may make room has the pods tried again that wait for it. Returns the function that ends that. Source:
  * pkg/scheduler/eventhandlers.go.
  */
-export function followObjects({ informers, names, cache, queue, nominations, diagnoses }: FollowOptions): () => void {
+export function followObjects(options: FollowOptions): () => void {
+  const { informers, names, cache, queue, nominations, groups, diagnoses } = options
   const waits = (pod: Pod): boolean => !pod.spec.nodeName && !isPodTerminal(pod) && names.has(pod.spec.schedulerName)
   const moveAll = (actions: readonly ClusterAction[], object?: unknown) => {
     for (const action of actions) queue.moveAllToActiveOrBackoffQueue(action, object)
   }
 
   function podChanged(pod: Pod, old: Pod | undefined): void {
+    if (groups !== undefined && (pod.spec.nodeName || waits(pod))) groups.podChanged(pod)
     if (waits(pod)) {
       if (pod.metadata.deletionTimestamp !== undefined) return dropWaiting(pod)
-      if (old === undefined) queue.add(pod)
-      else if (!cache.isAssumed(pod)) queue.update(pod, old)
+      if (old === undefined) {
+        queue.add(pod)
+        groups?.podEntered(pod)
+      } else if (!cache.isAssumed(pod)) queue.update(pod, old)
       if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName)
         nominations.nominate(pod, pod.status.nominatedNodeName)
       return
@@ -62,6 +69,7 @@ export function followObjects({ informers, names, cache, queue, nominations, dia
   }
 
   function podGone(pod: Pod): void {
+    groups?.podGone(pod)
     if (waits(pod)) dropWaiting(pod)
     const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
     cache.forget(pod)

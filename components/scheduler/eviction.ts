@@ -15,20 +15,38 @@ export interface EvictionContext {
   readonly name: string
 }
 
+/** Whose higher priority makes others leave. */
+export interface Preemptor {
+  readonly type: "pod" | "podgroup"
+  readonly uid: string | undefined
+  /** `<namespace>/<name>`, for the log. */
+  readonly name: string
+}
+export const preemptorOf = ({ metadata }: Pod): Preemptor => ({
+  type: "pod",
+  uid: metadata.uid,
+  name: `${metadata.namespace}/${metadata.name}`,
+})
+
 /**
  * Deletes a pod on `node` to make room for a pod of higher priority, and records that in the victim's conditions and
  * Events. A victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
  */
-export async function evictVictim(victim: Pod, pod: Pod, node: string, context: EvictionContext): Promise<void> {
+export async function evictVictim(
+  victim: Pod,
+  preemptor: Preemptor,
+  node: string,
+  context: EvictionContext,
+): Promise<void> {
   const { client, clock, events, log, name } = context
   if (victim.metadata.deletionTimestamp !== undefined) return
-  events.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`)
+  events.event(victim, "Normal", "Preempted", `Preempted by ${preemptor.type} ${preemptor.uid} on node ${node}`)
   const condition = {
     type: "DisruptionTarget",
     ...observed(victim),
     status: "True",
     reason: "PreemptionByScheduler",
-    message: `${name}: preempting to accommodate a higher priority pod`,
+    message: `${name}: preempting to accommodate a higher priority ${preemptor.type}`,
     lastTransitionTime: transitionTime(victim, "DisruptionTarget", "True", timestamp(clock)),
   }
   const { uid } = victim.metadata
@@ -42,7 +60,7 @@ export async function evictVictim(victim: Pod, pod: Pod, node: string, context: 
   }
   log.info("Preempted pod", {
     victim: `${victim.metadata.namespace}/${victim.metadata.name}`,
-    for: `${pod.metadata.namespace}/${pod.metadata.name}`,
+    for: preemptor.name,
     node,
   })
 }

@@ -43,6 +43,7 @@ export type ClusterAction =
   | "Volume/Change"
   | "Device/Change"
   | "DeviceClass/Change"
+  | "PodGroup/Add"
 
 /** The nodes of the cluster, and subsets that only some plugins read; most subsets are empty. */
 export interface NodeList {

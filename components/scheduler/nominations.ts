@@ -12,6 +12,13 @@ export class Nominations {
     return this.#byNode.size === 0 ? undefined : this.#byNode.get(node.name)
   }
 
+  /** Returns the node that a pod is nominated to. */
+  nodeOf(pod: Pod): string | undefined {
+    for (const [node, pods] of this.#byNode)
+      if (pods.some(({ metadata }) => metadata.uid === pod.metadata.uid)) return node
+    return undefined
+  }
+
   /** Nominates the pod to `node` only. */
   nominate(pod: Pod, node: string): void {
     this.remove(pod)

@@ -165,7 +165,7 @@ const moreImportant = (a: Pod, b: Pod): number =>
   (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || ((a.status.startTime ?? "") < (b.status.startTime ?? "") ? -1 : 1)
 
 /** Splits pods into those whose eviction a disruption budget forbids, and the rest. */
-function byBudget(
+export function byBudget(
   pods: readonly Pod[],
   budgets: readonly PodDisruptionBudget[],
 ): { readonly violating: readonly Pod[]; readonly others: readonly Pod[] } {

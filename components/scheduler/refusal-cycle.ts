@@ -1,9 +1,9 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { diagnosisMessage, type Diagnosis } from "./framework.ts"
-import { evictVictim } from "./eviction.ts"
+import { evictVictim, preemptorOf } from "./eviction.ts"
 import { pluginsOf } from "./plugins/plugins.ts"
 import type { findVictims } from "./preemption.ts"
-import type { QueuedPod } from "./queue.ts"
+import type { QueuedPod } from "./queued-pod.ts"
 import { writeUnschedulable } from "./refusal.ts"
 import type { Outcome } from "./schedule-one.ts"
 import { podName, type SchedulingContext } from "./scheduling-context.ts"
@@ -31,7 +31,7 @@ export async function refuse(
     if ("candidate" in preemption) {
       const { node, victims } = preemption.candidate
       cycle.nominations.nominate(pod, node)
-      for (const victim of victims) await evictVictim(victim, pod, node, context)
+      for (const victim of victims) await evictVictim(victim, preemptorOf(pod), node, context)
     }
     await writeUnschedulable(pod, message, node, context)
     for (const plugin of pluginsOf(cycle.plugins))

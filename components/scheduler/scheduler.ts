@@ -10,7 +10,7 @@ import { editionOf } from "../../pkg/quarantine/edition.ts"
 import type { QuarantinePlace } from "../../pkg/quarantine/quarantine.ts"
 import { skippedBy } from "../../pkg/quarantine/seam.ts"
 import { contain } from "../../pkg/failure/contain.ts"
-import { ReserveError, type BindingCycle } from "./binding-cycle.ts"
+import { ReserveError, type Kept } from "./binding-cycle.ts"
 import { ClaimWaits } from "./claim-waits.ts"
 import { Cache } from "./cache.ts"
 import type { SchedulerSettings } from "./config/scheduler-settings.ts"
@@ -22,8 +22,10 @@ import { DEVICE_KINDS, followObjects } from "./event-handlers.ts"
 import { Nominations } from "./nominations.ts"
 import type { SchedulerObserver } from "./observer.ts"
 import { findVictims } from "./preemption.ts"
+import type { PodGroups, PodGroupsConfig, PodGroupTools } from "./pod-groups.ts"
 import { createProfiles, type Profile } from "./profile.ts"
-import { DEFAULT_BACKOFFS, SchedulingQueue, type QueuedPod } from "./queue.ts"
+import { DEFAULT_BACKOFFS, SchedulingQueue } from "./queue.ts"
+import type { QueuedPod } from "./queued-pod.ts"
 import { fail, refuse } from "./refusal-cycle.ts"
 import { findNode } from "./schedule-one.ts"
 import { podName } from "./scheduling-context.ts"
@@ -35,6 +37,8 @@ export interface SchedulerConfig {
   readonly settings?: SchedulerSettings | undefined
   /** Makes the plugins of one's own and the extenders of the profiles; none unless given. */
   readonly externals?: CreateExternals | undefined
+  /** Schedules pods with their groups; absent where the gate is off. */
+  readonly podGroups?: PodGroupsConfig | undefined
   /** Returns the name of the node that a pod gets of equal ones; chance decides unless given. */
   readonly prefers?: ((pod: Pod) => string | undefined) | undefined
 }
@@ -68,6 +72,8 @@ class SchedulingLoop implements Scheduler {
   readonly #queue: SchedulingQueue
   readonly #profiles: ReadonlyMap<string, Profile>
   readonly #externals: Externals | undefined
+  readonly #podGroups: PodGroupsConfig | undefined
+  #groups: PodGroups | undefined
   readonly #tracing: Tracing | undefined
   readonly #place: QuarantinePlace | undefined
   readonly #diagnoses = new Map<string, Diagnosis>()
@@ -82,14 +88,18 @@ class SchedulingLoop implements Scheduler {
   #awake = false
   #startAt = 0
 
-  constructor(context: ComponentContext, { observer, settings, externals, prefers }: SchedulerConfig) {
+  constructor(context: ComponentContext, { observer, settings, externals, podGroups, prefers }: SchedulerConfig) {
+    this.#podGroups = podGroups
     this.#component = context
     this.#tracing = context.tracing?.of("kube-scheduler")
     this.#log = context.log.child({ component: "scheduler" })
     this.#place = context.quarantine?.place("scheduler")
     this.#observer = observer
     this.#settings = settings
-    const pluginsFor = (pod: Pod) => this.#profileOf(pod).plugins
+    const pluginsFor = (pod: Pod) => {
+      const { plugins } = this.#profileOf(pod)
+      return this.#groups?.belongs(pod) === true ? [...plugins, ...this.#groups.plugins] : plugins
+    }
     const backoffs = settings && { initialMs: settings.initialBackoffMs, maxMs: settings.maxBackoffMs }
     const hooks = externals && {
       sortKey: (pod: Pod) => this.#profileOf(pod).plugins.find(({ sortKey }) => sortKey !== undefined)?.sortKey!(pod),
@@ -148,19 +158,27 @@ class SchedulingLoop implements Scheduler {
     await Promise.all(kinds.map((resource) => informers.of(resource).whenSynced()))
     signal.throwIfAborted()
     this.#claimWaits = new ClaimWaits(informers)
+    if (this.#podGroups?.isServed() === true) this.#groups = (await this.#podGroups.load())(this.#groupTools())
+    const unfollowGroups = await this.#groups?.follow()
+    signal.throwIfAborted()
     const { meaningless = [] } = this.#settings ?? {}
     if (meaningless.length > 0)
       this.#log.info("Fields of the KubeSchedulerConfiguration have no meaning here", {
         fields: meaningless.join(", "),
       })
-    this.#unfollow = followObjects({
+    const unfollow = followObjects({
       informers,
+      groups: this.#groups,
       names: this.#profiles,
       cache: this.#cache,
       queue: this.#queue,
       nominations: this.#nominations,
       diagnoses: this.#diagnoses,
     })
+    this.#unfollow = () => {
+      unfollow()
+      unfollowGroups?.()
+    }
     this.#stopping = new AbortController()
     this.#running = true
     this.#wake()
@@ -237,6 +255,10 @@ class SchedulingLoop implements Scheduler {
     }
     const started = clock.monotonic()
     if (this.#isHeldBack(queued)) return undefined
+    if (this.#groups?.belongs(pod) === true) {
+      this.#groups.schedule(queued)
+      return undefined
+    }
     if (profile.externals.length > 0) {
       const externals = profile.externals.filter((external) => external.concerns(pod))
       if (externals.length > 0) return this.#inBackground(this.#externals!.schedule(queued, profile, externals))
@@ -303,17 +325,15 @@ class SchedulingLoop implements Scheduler {
     queued: QueuedPod,
     node: string,
     started: number,
-    { context, binding }: Profile,
+    profile: Profile,
     external: ExternalBinding | undefined,
   ): Promise<void> | undefined {
-    const { client, informers, clock, events, log, cycle, queue } = context
+    const { context, binding } = profile
+    const { log, cycle, queue } = context
     const { pod } = queued
-    const tools = { client, informers, clock, events, waits: this.#claimWaits!, signal: this.#stopping.signal }
-    let kept: ReturnType<BindingCycle["reserve"]>
+    let kept: readonly Kept[]
     try {
-      const reserving = cycle.timed?.now() ?? 0
-      kept = binding.reserve(pod, cycle.cache.get(node)!, tools)
-      cycle.timed?.ended("Reserve", "Success", reserving)
+      kept = this.#reserve(pod, node, profile)
     } catch (err) {
       if (!(err instanceof ReserveError)) throw err
       log.warn("Reserving failed; will retry", { pod: podName(pod), err })
@@ -322,9 +342,53 @@ class SchedulingLoop implements Scheduler {
       return err.kept.length === 0 ? undefined : this.#inBackground(binding.unreserve(pod, err.kept))
     }
     cycle.cache.assume(pod, node)
-    this.#diagnoses.delete(pod.metadata.uid ?? "")
+    return this.#bind(queued, node, started, profile, kept, external)
+  }
+
+  /** Keeps for the pod what it gets on the node. @throws ReserveError */
+  #reserve(pod: Pod, node: string, { context, binding }: Profile): readonly Kept[] {
+    const { client, informers, clock, events, cycle } = context
+    const reserving = cycle.timed?.now() ?? 0
+    const tools = { client, informers, clock, events, waits: this.#claimWaits!, signal: this.#stopping.signal }
+    const kept = binding.reserve(pod, cycle.cache.get(node)!, tools)
+    cycle.timed?.ended("Reserve", "Success", reserving)
+    return kept
+  }
+
+  /** Writes the binding of a pod that counts as one of its node already. */
+  #bind(
+    queued: QueuedPod,
+    node: string,
+    started: number,
+    { binding }: Profile,
+    kept: readonly Kept[],
+    external?: ExternalBinding,
+  ): Promise<void> {
+    this.#diagnoses.delete(queued.pod.metadata.uid ?? "")
     const bind = () => binding.bind(queued, node, started, kept, external)
     return this.#inBackground(traced(this.#tracing, "Binding cycle", bind, { "k8s.node.name": node }))
+  }
+
+  #groupTools(): PodGroupTools {
+    const { client, informers, clock, random } = this.#component
+    return {
+      client,
+      informers,
+      clock,
+      random,
+      log: this.#log,
+      features: this.#podGroups!.features,
+      cache: this.#cache,
+      queue: this.#queue,
+      nominations: this.#nominations,
+      profileOf: (pod) => this.#profileOf(pod),
+      reserve: (pod, node, profile) => this.#reserve(pod, node, profile),
+      bind: (queued, node, started, profile, kept) => void this.#bind(queued, node, started, profile, kept),
+      diagnosed: (pod, diagnosis) => void this.#diagnoses.set(pod.metadata.uid ?? "", diagnosis),
+      inBackground: (task) => this.#inBackground(task),
+      contain: (queued, err) => this.#contain(queued, err),
+      isRunning: () => this.#running,
+    }
   }
 
   #inBackground(task: Promise<void>): Promise<void> {
