@@ -30,7 +30,7 @@ const named = (name: string) => ({ namespace: "default", name })
 const causesOf = (creation: Promise<unknown>): Promise<readonly string[] | undefined> =>
   creation.then(
     () => undefined,
-    (err: ApiError) => err.details.causes?.map(({ field, message }) => `${field}: ${message}`) ?? [err.message],
+    (err: ApiError) => err.details?.causes?.map(({ field, message }) => `${field}: ${message}`) ?? [err.message],
   )
 
 describe("Workloads and PodGroups", () => {

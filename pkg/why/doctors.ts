@@ -5,6 +5,7 @@ import { ingressDoctor } from "./network/ingress.ts"
 import { serviceDoctor } from "./network/service.ts"
 import { nodeDoctor } from "./node.ts"
 import { podDoctor } from "./pod/pod.ts"
+import { podGroupDoctor } from "./podgroup.ts"
 import { budgetDoctor } from "./policy/budget.ts"
 import { secretDoctor } from "./policy/certificate.ts"
 import { signingRequestDoctor } from "./policy/signing-request.ts"
@@ -29,6 +30,7 @@ export const DOCTORS: readonly Doctor[] = [
   statefulSetDoctor,
   daemonSetDoctor,
   jobDoctor,
+  podGroupDoctor,
   cronJobDoctor,
   autoscalerDoctor,
   claimDoctor,

@@ -9,7 +9,59 @@ const options = { nodes: NODES }
 const requests = (cpu: string): string =>
   `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: "${cpu}"}}}]}`
 
+/** A cluster with gangs. */
+const gangs = {
+  ...options,
+  features: { GenericWorkload: true, GangScheduling: true },
+  runtimeConfig: ["scheduling.k8s.io/v1alpha2=true"],
+}
+const group = (minCount: number): string => `
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: g, namespace: default}
+spec: {schedulingPolicy: {gang: {minCount: ${minCount}}}}
+---`
+const affinityTo = (zone: string): string =>
+  `{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [${zone}]}]}]}}}`
+const ofGang = (replicas: number, more = ""): string =>
+  deployment(
+    "web",
+    `{schedulingGroup: {podGroupName: g}, ${more}containers: [{name: c, image: "app:1", resources: {requests: {cpu: "1"}}}]}`,
+  ).replace("replicas: 1", `replicas: ${replicas}`)
+
 export const SCHEDULING: readonly Situation[] = [
+  {
+    title: "pods of a group that does not exist",
+    yaml: ofGang(2),
+    ask: "deployment/web",
+    cause: "pod-group-missing",
+    says: /waits for its PodGroup default\/g, which does not exist/,
+    options: gangs,
+  },
+  {
+    title: "a gang of which a pod is missing",
+    yaml: group(3) + ofGang(2),
+    ask: "deployment/web",
+    cause: "gang-incomplete",
+    says: /2 of 3 pods of PodGroup default\/g are there/,
+    options: gangs,
+  },
+  {
+    title: "a gang for which there is room in part",
+    yaml: group(5) + ofGang(5),
+    ask: "podgroup/g",
+    cause: "gang-without-room",
+    says: /4 of 5 pods of PodGroup default\/g find a node at the same time/,
+    options: gangs,
+  },
+  {
+    title: "a gang whose pods no node may take",
+    yaml: group(2) + ofGang(2, `affinity: ${affinityTo("north")}, `),
+    ask: "deployment/web",
+    cause: "node-affinity",
+    says: /wants zone In \[north\] \(it has east\)/,
+    options: gangs,
+  },
   {
     title: "a pod that requests more CPU than any node has",
     yaml: deployment("web", requests("4")),
@@ -63,10 +115,7 @@ export const SCHEDULING: readonly Situation[] = [
   },
   {
     title: "a node affinity that no node matches",
-    yaml: deployment(
-      "web",
-      `{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [north]}]}]}}}, containers: [{name: c, image: "app:1"}]}`,
-    ),
+    yaml: deployment("web", `{affinity: ${affinityTo("north")}, containers: [{name: c, image: "app:1"}]}`),
     ask: "deployment/web",
     cause: "node-affinity",
     says: /wants zone In \[north\] \(it has east\)/,

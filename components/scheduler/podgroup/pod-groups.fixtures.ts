@@ -2,7 +2,8 @@
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { PodGroup } from "../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import type { FeatureName } from "../../../pkg/component/features.ts"
-import { startCluster, type Cluster, type ClusterOptions } from "../../cluster/testing/cluster.ts"
+import { startCluster, type Cluster } from "../../cluster/testing/cluster.ts"
+import type { ClusterOptions } from "../../cluster/testing/options/options.ts"
 
 /** Starts a cluster that serves PodGroups, with nodes of 2 CPUs unless given, and with further gates on. */
 export const clusterWithGroups = (

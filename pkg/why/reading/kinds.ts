@@ -24,6 +24,7 @@ import type { IngressClass } from "../../api/networking/v1/ingressclass.ts"
 import type { NetworkPolicy } from "../../api/networking/v1/networkpolicy.ts"
 import type { EndpointSlice } from "../../api/discovery/v1/endpointslice.ts"
 import type { StorageClass } from "../../api/storage/v1/storageclass.ts"
+import type { PodGroup } from "../../api/scheduling/v1alpha2/podgroup.ts"
 import type { PriorityClass } from "../../api/scheduling/v1/priorityclass.ts"
 import type { APIService } from "../../api/apiregistration/v1/apiservice.ts"
 import type { CustomResourceDefinition } from "../../api/apiextensions/v1/customresourcedefinition.ts"
@@ -103,6 +104,8 @@ export const STORAGE_CLASSES = kind<StorageClass>("storage.k8s.io/v1", "StorageC
 export const PRIORITY_CLASSES = kind<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", false, [
   "pc",
 ])
+/** Served only where an alpha version is turned on, so a user's word for it is found by asking the server. */
+export const POD_GROUPS = kind<PodGroup>("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups", true)
 export const API_SERVICES = kind<APIService>("apiregistration.k8s.io/v1", "APIService", "apiservices", false)
 export const DEFINITIONS = kind<CustomResourceDefinition>(
   "apiextensions.k8s.io/v1",

@@ -7,6 +7,7 @@ import { askThrough, type Ward } from "../../doctor.ts"
 import { NAMESPACES, NODES, PODS, PRIORITY_CLASSES, refTo } from "../../reading/kinds.ts"
 import { patchCommand, workloadOf, wordsOf } from "../../workload.ts"
 import { cores, obstaclesOn, type Obstacle } from "./obstacles.ts"
+import { gangWithoutRoom, incompleteGroup } from "./group.ts"
 import type { Place } from "./place.ts"
 import { deviceFindings } from "./devices.ts"
 import { claimInUse, volumeLimits } from "./volume-limits.ts"
@@ -32,6 +33,8 @@ export async function placementFindings(
         { hints: ["the controller that set the gates removes them; see whether it runs"] },
       ),
     ]
+  const incomplete = await incompleteGroup(pod, ward)
+  if (incomplete.length > 0) return incomplete
   const condition = podCondition(pod, "PodScheduled")
   const { schedulerName = DEFAULT_SCHEDULER } = pod.spec
   if (schedulerName !== DEFAULT_SCHEDULER && condition === undefined)
@@ -67,6 +70,8 @@ export async function placementFindings(
   const perNode = nodes.map((node) => ({ name: node.metadata.name ?? "", obstacles: obstaclesOn(pod, node, place) }))
   const free = perNode.filter(({ obstacles }) => obstacles.length === 0)
   if (free.length === 0) return refusedByAll(pod, perNode, evidence, ward)
+  const gang = await gangWithoutRoom(pod, ward)
+  if (gang.length > 0) return gang
   if (condition === undefined)
     return [
       within(
