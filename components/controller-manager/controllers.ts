@@ -186,6 +186,20 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
           ),
         ]
       : []),
+    ...(features.CoordinatedLeaderElection && isServed("coordination.k8s.io/v1beta1", "LeaseCandidate")
+      ? [
+          optional(
+            "leader-election-controller",
+            "leader-election-controller",
+            async () => (await import("./leaderelection/leaderelection.ts")).leaderElection as Controller,
+          ),
+          optional(
+            "leasecandidate-gc-controller",
+            "leader-election-controller",
+            async () => (await import("./leaderelection/candidate-gc.ts")).leaseCandidateGC as Controller,
+          ),
+        ]
+      : []),
     ...(features.GenericWorkload && isServed("scheduling.k8s.io/v1alpha2", "PodGroup")
       ? [
           optional(

@@ -1,6 +1,7 @@
 import type { Resource } from "../apimachinery/resource.ts"
 import { ClusterTrustBundle } from "./certificates/v1beta1/clustertrustbundle.ts"
 import { PodCertificateRequest } from "./certificates/v1beta1/podcertificaterequest.ts"
+import { LeaseCandidate } from "./coordination/v1beta1/leasecandidate.ts"
 import { PodGroup } from "./scheduling/v1alpha2/podgroup.ts"
 import { Workload } from "./scheduling/v1alpha2/workload.ts"
 import { StorageVersionMigration } from "./storagemigration/v1beta1/storageversionmigration.ts"
@@ -11,6 +12,7 @@ import { StorageVersionMigration } from "./storagemigration/v1beta1/storageversi
  */
 export const OPTIONAL_RESOURCES: readonly Resource[] = [
   ClusterTrustBundle,
+  LeaseCandidate,
   PodCertificateRequest,
   PodGroup,
   Workload,

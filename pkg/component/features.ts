@@ -20,6 +20,8 @@ const DEFAULTS = {
   ContainerRestartRules: true,
   /** `lifecycle.stopSignal` of containers. */
   ContainerStopSignals: false,
+  /** The kind LeaseCandidate, where `--runtime-config` turns its version on, and elections among candidates. */
+  CoordinatedLeaderElection: false,
   /** `status.terminatingReplicas` of Deployments and ReplicaSets. */
   DeploymentReplicaSetTerminatingReplicas: true,
   /** Environment variables from a file in a volume: `fileKeyRef`. */
@@ -66,6 +68,7 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   ClusterTrustBundleProjection: "BETA",
   ContainerRestartRules: "BETA",
   ContainerStopSignals: "ALPHA",
+  CoordinatedLeaderElection: "BETA",
   DeploymentReplicaSetTerminatingReplicas: "BETA",
   EnvFiles: "BETA",
   GangScheduling: "ALPHA",

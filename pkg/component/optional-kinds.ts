@@ -12,6 +12,7 @@ export interface OptionalKind {
 export const OPTIONAL_KINDS: readonly OptionalKind[] = [
   { group: "certificates.k8s.io", version: "v1beta1", plural: "clustertrustbundles", gate: "ClusterTrustBundle" },
   { group: "certificates.k8s.io", version: "v1beta1", plural: "podcertificaterequests", gate: "PodCertificateRequest" },
+  { group: "coordination.k8s.io", version: "v1beta1", plural: "leasecandidates", gate: "CoordinatedLeaderElection" },
   { group: "scheduling.k8s.io", version: "v1alpha2", plural: "podgroups", gate: "GenericWorkload" },
   { group: "scheduling.k8s.io", version: "v1alpha2", plural: "workloads", gate: "GenericWorkload" },
   {

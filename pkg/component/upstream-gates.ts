@@ -57,7 +57,7 @@ const NAMES = {
   `,
   /** Beta, and off. */
   beta: `
-    ConcurrentWatchObjectDecode CoordinatedLeaderElection
+    ConcurrentWatchObjectDecode
     DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring SELinuxMount
     SchedulerAsyncAPICalls
   `,
@@ -98,7 +98,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   KubeletInUserNamespace: "without root there is k3ts test-cluster",
   EventedPLEG: "the events of the container runtime are followed always",
   CRIListStreaming: "lists of the container runtime have no limit here",
-  CoordinatedLeaderElection: "of several servers one works, and another takes over within 15 seconds",
   SELinuxMount: "volumes get no SELinux labels",
   KMSv1: "use version v2 of a KMS plugin",
   GitRepoVolumeDriver: "clone the repository in an init container, into an emptyDir",

@@ -55,6 +55,9 @@ function ofGroups(...names: readonly string[]): Readonly<Record<string, readonly
 
 /** The fields of other kinds that belong to a feature. */
 const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, readonly Field[]>>>>> = {
+  CoordinatedLeaderElection: {
+    "leases.coordination.k8s.io": [{ path: ["spec", "strategy"] }, { path: ["spec", "preferredHolder"] }],
+  },
   DeploymentReplicaSetTerminatingReplicas: { "deployments.apps": TERMINATING, "replicasets.apps": TERMINATING },
   MaxUnavailableStatefulSet: {
     "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }],

@@ -36,6 +36,15 @@ const OF_FEATURES: Readonly<Partial<Record<FeatureName, Partial<GatedRoles>>>> =
       ],
     },
   },
+  // Upstream elects in its API server, which needs no rights.
+  CoordinatedLeaderElection: {
+    controllers: {
+      "leader-election-controller": [
+        on("get list watch create update", "coordination.k8s.io", "leases"),
+        on("get list watch update delete", "coordination.k8s.io", "leasecandidates"),
+      ],
+    },
+  },
   GenericWorkload: {
     rules: {
       "system:aggregate-to-view": [on(READ, "scheduling.k8s.io", "workloads podgroups podgroups/status")],

@@ -111,6 +111,7 @@ export { PodCertificateRequest } from "../../../pkg/api/certificates/v1beta1/pod
 export { PodGroup } from "../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 export { Workload } from "../../../pkg/api/scheduling/v1alpha2/workload.ts"
 export { StorageVersionMigration } from "../../../pkg/api/storagemigration/v1beta1/storageversionmigration.ts"
+export { LeaseCandidate } from "../../../pkg/api/coordination/v1beta1/leasecandidate.ts"
 export { Lease } from "../../../pkg/api/coordination/v1/lease.ts"
 export { Binding } from "../../../pkg/api/core/v1/binding.ts"
 export { ComponentStatus } from "../../../pkg/api/core/v1/componentstatus.ts"

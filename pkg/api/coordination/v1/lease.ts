@@ -1,6 +1,8 @@
 import type { Cause } from "../../../apimachinery/errors.ts"
 import { forbiddenField, invalidValue } from "../../../apimachinery/validation/field-errors.ts"
 import { f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
+import { pushAll } from "../../../lists/push-all.ts"
+import { strategyFaults } from "./strategy.ts"
 import { defineResource, type ObjectFor } from "../../../apimachinery/resource.ts"
 
 /** Source: k8s.io/api coordination/v1/types.go, pkg/apis/coordination/validation. */
@@ -11,8 +13,8 @@ export const LeaseSpec = message("coordination.v1.LeaseSpec", "The holder of a l
   acquireTime: f.microTime(3, "Time at which the holder got the lease."),
   renewTime: f.microTime(4, "Time at which the holder last renewed the lease."),
   leaseTransitions: f.int32(5, "How often the holder changed.").pointer(),
-  strategy: f.string(6, "How the holder is chosen, in coordinated leader election.").pointer().disabled(),
-  preferredHolder: f.string(7, "Identity of the preferred next holder.").pointer().disabled(),
+  strategy: f.string(6, "How the holder is chosen, in coordinated leader election.").pointer(),
+  preferredHolder: f.string(7, "Identity of the preferred next holder.").pointer(),
 })
 export interface LeaseSpec extends ObjectOf<typeof LeaseSpec> {}
 
@@ -57,7 +59,8 @@ function leaseFaults({
     causes.push(invalidValue("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0"))
   if (leaseTransitions !== undefined && leaseTransitions < 0)
     causes.push(invalidValue("spec.leaseTransitions", leaseTransitions, "must be greater than or equal to 0"))
+  if (strategy !== undefined) pushAll(causes, strategyFaults(strategy))
   if (preferredHolder !== undefined && preferredHolder !== "" && !strategy)
-    causes.push(forbiddenField("spec.preferredHolder", "may only be specified when `strategy` is defined"))
+    causes.push(forbiddenField("spec.preferredHolder", "may only be specified if `strategy` is defined"))
   return causes
 }
