@@ -5,7 +5,7 @@ import { PodGroup } from "../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import { Workload } from "../../pkg/api/scheduling/v1alpha2/workload.ts"
 import { PriorityClass } from "../../pkg/api/scheduling/v1/priorityclass.ts"
 import { ClusterRole } from "../../pkg/api/rbac/v1/clusterrole.ts"
-import { ApiError } from "../../pkg/apimachinery/errors.ts"
+import type { ApiError } from "../../pkg/apimachinery/errors.ts"
 import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
 import { NOT_ADMITTED, PODGROUPS, WORKLOADS } from "./podgroup-cases.fixtures.ts"
 

@@ -116,7 +116,7 @@ describe("a gang", () => {
     await cluster.settle()
     // then one has all its nodes, and the other has none
     const sizes = [await placed(cluster, "a"), await placed(cluster, "b")].map(({ length }) => length)
-    expect(sizes.toSorted()).toEqual([0, 3])
+    expect(sizes.toSorted((a, b) => a - b)).toEqual([0, 3])
     // when the first ends
     const [first, second] = sizes[0] === 3 ? ["a", "b"] : ["b", "a"]
     for (let i = 0; i < 3; i++) await cluster.client.delete(Pod, { namespace: "default", name: `${first}-${i}` })
