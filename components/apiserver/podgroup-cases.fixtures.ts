@@ -103,6 +103,19 @@ export const WORKLOADS: readonly Case[] = [
     causes: ["spec.podGroupTemplates: Too many: 9: must have at most 8 items"],
   },
   {
+    what: "two templates of one name",
+    spec: {
+      podGroupTemplates: [
+        template("t"),
+        template("t", { priority: 3, priorityClassName: "x", schedulingPolicy: { basic: {} } }),
+      ],
+    },
+    causes: [
+      'spec.podGroupTemplates[1]: Duplicate value: {"name":"t","schedulingPolicy":{"basic":{}},' +
+        '"schedulingConstraints":null,"priorityClassName":"x","priority":3}',
+    ],
+  },
+  {
     what: "a template without a name",
     spec: { podGroupTemplates: [template("")] },
     causes: ["spec.podGroupTemplates[0].name: Required value"],

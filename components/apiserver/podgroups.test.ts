@@ -92,6 +92,11 @@ describe("Workloads and PodGroups", () => {
       "spec.controllerRef: Invalid value: null: field is immutable",
     ])
     const more = [...workload.spec.podGroupTemplates, { name: "u", schedulingPolicy: gang }]
+    const none = { ...workload, spec: { podGroupTemplates: [] } }
+    expect(await causesOf(client.update(Workload, none as never))).toEqual([
+      "spec.podGroupTemplates: Invalid value: null: field is immutable",
+      "spec.podGroupTemplates: Required value",
+    ])
     const longer = { ...workload, spec: { podGroupTemplates: more } }
     expect(await causesOf(client.update(Workload, longer as never))).toEqual([
       "spec.podGroupTemplates: Invalid value: null: field is immutable",
@@ -123,6 +128,9 @@ describe("Workloads and PodGroups", () => {
     expect(await told("PodGroupScheduled", "False", "Unschedulable")).toMatch(/^told Gang <none> Unschedulable /)
     expect(await told("PodGroupScheduled", "True", "Scheduled")).toMatch(/^told Gang <none> Scheduled /)
     expect(await told("DisruptionTarget", "True", "PreemptionByScheduler")).toMatch(/ PreemptionByScheduler /)
+    const labelled = { metadata: { labels: { a: "b" } }, status: {} }
+    await client.patch(PodGroup, group.metadata, { type: "merge", body: labelled }, { subresource: "status" })
+    expect((await client.get(PodGroup, named("told"))).metadata.labels).toBeUndefined()
     await expect(told("DisruptionTarget", "Sometimes", "x")).rejects.toThrow(
       'status.conditions[0].status: Unsupported value: "Sometimes"',
     )
@@ -181,12 +189,12 @@ describe("a PodGroup", () => {
       resourceClaims: [{ name: "c", resourceClaimName: "d" }],
     } as const
     const group = await cluster.client.create(PodGroup, { metadata: named("g"), spec })
-    expect(Object.keys(group.spec)).toEqual(["schedulingPolicy", "podGroupTemplateRef"])
+    expect(group.spec).toEqual({ schedulingPolicy: gang, podGroupTemplateRef: null, disruptionMode: "Pod" })
     const { spec: workload } = await cluster.client.create(Workload, {
       metadata: named("w"),
       spec: { podGroupTemplates: [{ name: "t", ...spec }] },
     })
-    expect(Object.keys(workload.podGroupTemplates[0]!)).toEqual(["name", "schedulingPolicy"])
+    expect(workload.podGroupTemplates).toEqual([{ name: "t", schedulingPolicy: gang, schedulingConstraints: null }])
   })
 })
 

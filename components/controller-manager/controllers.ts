@@ -158,6 +158,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     )
   const namespaced = () =>
     all().filter(({ scope, verbs }) => scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"))
+  const jobMetrics = config.metrics && new JobMetrics(config.metrics)
   const simulated = simulatedVolumes(config.simulatedVolumes ? config.simulatedVolumes.except : [])
   return [
     entry("service-account-controller", serviceAccountController),
@@ -238,7 +239,13 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("replication-controller", replicationController(config.features)),
     entry("daemon-set-controller", daemonSetController()),
     entry("statefulset-controller", statefulSetController()),
-    entry("job-controller", jobController(config.metrics && new JobMetrics(config.metrics))),
+    features.WorkloadWithJob && isServed("scheduling.k8s.io/v1alpha2", "PodGroup")
+      ? optional(
+          "job-controller",
+          "job-controller",
+          async () => jobController(jobMetrics, await import("./job/job-group.ts")) as Controller,
+        )
+      : entry("job-controller", jobController(jobMetrics)),
     entry("cronjob-controller", cronJobController(config.metrics)),
     entry("ttl-after-finished-controller", ttlAfterFinishedController),
     entry(

@@ -56,6 +56,8 @@ const DEFAULTS = {
   WatchList: true,
   /** `priority` and `disruptionMode` of PodGroups: groups preempt as a whole, and are preempted so. */
   WorkloadAwarePreemption: false,
+  /** Jobs whose pods run all at once get a Workload and a PodGroup, which is a gang. */
+  WorkloadWithJob: false,
 } as const
 
 export type FeatureName = keyof typeof DEFAULTS
@@ -85,6 +87,7 @@ export const STAGES: Readonly<Record<FeatureName, "ALPHA" | "BETA">> = {
   TopologyAwareWorkloadScheduling: "ALPHA",
   WatchList: "BETA",
   WorkloadAwarePreemption: "ALPHA",
+  WorkloadWithJob: "ALPHA",
 }
 
 /** The gates without which a gate cannot be on. Source: pkg/features/kube_features.go. */
@@ -93,6 +96,7 @@ const DEPENDENCIES: Readonly<Partial<Record<FeatureName, readonly FeatureName[]>
   GangScheduling: ["GenericWorkload"],
   TopologyAwareWorkloadScheduling: ["GenericWorkload"],
   WorkloadAwarePreemption: ["GangScheduling"],
+  WorkloadWithJob: ["GenericWorkload"],
 }
 
 export const FEATURE_NAMES = Object.keys(DEFAULTS) as readonly FeatureName[]

@@ -74,7 +74,7 @@ const NAMES = {
     PodLogsQuerySplitStreams PodsAPI QOSReserved RuntimeClassInImageCriApi
     ShardedListAndWatch StorageCapacityScoring StorageVersionAPI TaintTolerationComparisonOperators
     TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport
-    VolumeLimitScaling WindowsCPUAndMemoryAffinity WorkloadWithJob
+    VolumeLimitScaling WindowsCPUAndMemoryAffinity
   `,
   /** Deprecated, and off: they bring back what was before. */
   deprecated: `
@@ -93,7 +93,6 @@ export const gatesThatAre = (state: State): readonly string[] => NAMES[state].tr
 
 /** Why some gates that are off are not there, and what does the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  WorkloadWithJob: "create the PodGroup of a Job, and name it in the Job's pod template",
   MemoryQoS: "memory is limited, and not throttled before that",
   KubeletInUserNamespace: "without root there is k3ts test-cluster",
   EventedPLEG: "the events of the container runtime are followed always",

@@ -11,6 +11,8 @@ interface Field {
   readonly keeps?: (value: unknown) => boolean
   /** The struct that contains the field is removed too when it has no other field. */
   readonly takesHolder?: true
+  /** What takes the place of a value: the default that objects show that do not have the field. */
+  readonly becomes?: string | null
 }
 
 /** The fields of a pod's spec that belong to a feature. */
@@ -44,14 +46,8 @@ function podSpecOf(resource: Resource): readonly string[] | undefined {
 /** The status field of Deployments and ReplicaSets that has the number of pods that are ending. */
 const TERMINATING: readonly Field[] = [{ path: ["status", "terminatingReplicas"] }]
 
-/** Returns fields of PodGroups, and of the templates of them in Workloads. */
-function ofGroups(...names: readonly string[]): Readonly<Record<string, readonly Field[]>> {
-  const under = (...path: readonly string[]) => names.map((name) => ({ path: [...path, name] }))
-  return {
-    "podgroups.scheduling.k8s.io": under("spec"),
-    "workloads.scheduling.k8s.io": under("spec", "podGroupTemplates", "[]"),
-  }
-}
+/** The templates of PodGroups in a Workload. */
+const TEMPLATE = ["spec", "podGroupTemplates", "[]"]
 
 /** The fields of other kinds that belong to a feature. */
 const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, readonly Field[]>>>>> = {
@@ -62,8 +58,20 @@ const OF_KINDS: Readonly<Partial<Record<FeatureName, Readonly<Record<string, rea
   MaxUnavailableStatefulSet: {
     "statefulsets.apps": [{ path: ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"] }],
   },
-  TopologyAwareWorkloadScheduling: ofGroups("schedulingConstraints"),
-  WorkloadAwarePreemption: ofGroups("disruptionMode", "priorityClassName", "priority"),
+  TopologyAwareWorkloadScheduling: {
+    "podgroups.scheduling.k8s.io": [{ path: ["spec", "schedulingConstraints"] }],
+    "workloads.scheduling.k8s.io": [{ path: [...TEMPLATE, "schedulingConstraints"], becomes: null }],
+  },
+  WorkloadAwarePreemption: {
+    "podgroups.scheduling.k8s.io": [
+      { path: ["spec", "disruptionMode"], becomes: "Pod" },
+      { path: ["spec", "priorityClassName"] },
+      { path: ["spec", "priority"] },
+    ],
+    "workloads.scheduling.k8s.io": ["disruptionMode", "priorityClassName", "priority"].map((name) => ({
+      path: [...TEMPLATE, name],
+    })),
+  },
 }
 
 /**
@@ -114,7 +122,7 @@ function fieldsOf(resource: Resource, name: FeatureName): readonly Field[] {
  * it. `depth` is the index in `path` of the step to take.
  */
 function without(value: unknown, field: Field, depth = 0): unknown {
-  const { path, keeps, takesHolder } = field
+  const { path, keeps, takesHolder, becomes } = field
   const step = path[depth]!
   if (step === "[]") {
     if (!Array.isArray(value)) return value
@@ -129,7 +137,7 @@ function without(value: unknown, field: Field, depth = 0): unknown {
   const inner = (value as Readonly<Record<string, unknown>>)[step]
   if (inner === undefined) return value
   const isLast = depth === path.length - 1
-  const left = isLast ? (keeps?.(inner) === true ? inner : undefined) : without(inner, field, depth + 1)
+  const left = isLast ? (keeps?.(inner) === true ? inner : becomes) : without(inner, field, depth + 1)
   if (left === inner) return value
   const { [step]: _dropped, ...others } = value as Readonly<Record<string, unknown>>
   if (left !== undefined) return { ...value, [step]: left }

@@ -71,6 +71,11 @@ const OF_FEATURES: Readonly<Partial<Record<FeatureName, Partial<GatedRoles>>>> =
       ],
     },
   },
+  WorkloadWithJob: {
+    rules: {
+      "system:controller:job-controller": [on("get list watch create", "scheduling.k8s.io", "workloads podgroups")],
+    },
+  },
   PodCertificateRequest: {
     rules: { "system:node": [on("get list watch create", "certificates.k8s.io", "podcertificaterequests")] },
     controllers: {

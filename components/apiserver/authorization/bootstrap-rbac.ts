@@ -30,7 +30,10 @@ export function rbacObjects(gated?: GatedRoles): readonly Wanted[] {
     ...[...CLUSTER_ROLES, ...(gated?.roles ?? [])].map(({ name, rules, labels, aggregates }) =>
       clusterRole(name, [...rules, ...(gated?.rules[name] ?? [])], labels, aggregates),
     ),
-    ...controllers.map(([name, rules]) => clusterRole(`system:controller:${name}`, rules, undefined, undefined)),
+    ...controllers.map(([account, rules]) => {
+      const name = `system:controller:${account}`
+      return clusterRole(name, [...rules, ...(gated?.rules[name] ?? [])], undefined, undefined)
+    }),
     // sorted by name, as the roles are when the aggregation reads them from the store
   ].sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1))
   // Aggregated roles may aggregate other roles, so they are computed from view, the innermost, to admin.

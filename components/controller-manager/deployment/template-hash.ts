@@ -26,6 +26,13 @@ export function revisionHash(data: RawJson, collisionCount: number): string {
   return safeText(hash)
 }
 
+/** The hash in names that are made of other names: FNV-1a over a text. */
+export function nameHash(text: string): string {
+  let hash = OFFSET
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, PRIME) >>> 0
+  return safeText(hash)
+}
+
 /** Constants of 32-bit FNV. */
 const OFFSET = 0x811c9dc5
 const PRIME = 0x01000193

@@ -2,6 +2,7 @@ import { equalBeside } from "../../../pkg/apimachinery/json/equal.ts"
 import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts"
 import { Job } from "../../../pkg/api/batch/v1/job.ts"
 import { type JobCondition } from "../../../pkg/api/batch/v1/jobspec.ts"
+import type { PodGroup } from "../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Key } from "../../../pkg/client/informer.ts"
 import { timestamp } from "../../../pkg/clock/clock.ts"
@@ -9,6 +10,7 @@ import {
   defineController,
   type Controller,
   type ReconcileContext,
+  type Watched,
   watching,
 } from "../../../pkg/controller/controller.ts"
 import { adopters, controllerOf, owned } from "../../../pkg/controller/owned.ts"
@@ -19,10 +21,16 @@ import { CreationPace } from "../creation-pace.ts"
 import { NO_BACKOFF, type Backoff } from "./backoff.ts"
 import { holds, isFinished, withCondition } from "./conditions.ts"
 import { isSuspended, tracked, TRACKING } from "./job-pods.ts"
-import { managePods, remove, untrack, type Managed } from "./manage.ts"
+import { managePods, remove, untrack, type GroupedContext, type Managed } from "./manage.ts"
 import { survey, type Survey } from "./survey.ts"
 import { COMPLETIONS_REACHED, untilDeadline, verdictOn } from "./verdict.ts"
 import { smallest } from "../../../pkg/lists/extremes.ts"
+
+/** Makes gangs of the pods of Jobs; job-group.ts, which is loaded where that is turned on. */
+export interface JobGroups {
+  readonly groupWatches: readonly Watched[]
+  groupOfJob(job: Job, pods: readonly Pod[], context: ReconcileContext): Promise<PodGroup | undefined>
+}
 
 /** Jobs whose managedBy names another controller are left alone. */
 const OWN_NAME = "kubernetes.io/job-controller"
@@ -54,14 +62,14 @@ const isStillPending = (pod: Pod, old: Pod): boolean =>
  * Differs from upstream: no expectations, because the loop holds a key back until the informers show the writes of the
  * last reconcile; and pods whose Job is gone lose their finalizer under the Job's key instead of in a separate queue.
  */
-export function jobController(metrics?: JobMetrics): Controller<Job> {
+export function jobController(metrics?: JobMetrics, groups?: JobGroups): Controller<Job> {
   const backoffs = new Map<Key, Backoff>()
   let pace: CreationPace | undefined
   return defineController<Job>({
     name: "job-controller",
     reconciles: Job,
     start: ({ clock }) => void (pace = new CreationPace(clock)),
-    watches: [jobPods],
+    watches: [jobPods, ...(groups?.groupWatches ?? [])],
     async reconcile(key, context) {
       const job = context.informers.of(Job).get(key)
       if (job !== undefined && isForeign(job)) return
@@ -77,8 +85,9 @@ export function jobController(metrics?: JobMetrics): Controller<Job> {
       }
       const pods = await podsOf(job, context)
       const seen = survey(job, pods, backoffs.get(key) ?? NO_BACKOFF)
+      const group = isSuspended(job) ? undefined : await groups?.groupOfJob(job, pods, context)
       const noted = () => backoffs.set(key, seen.backoff)
-      return timed(job, metrics, context, (did) => run(job, seen, pace!, { ...context, metrics, did }, noted))
+      return timed(job, metrics, context, (did) => run(job, seen, pace!, { ...context, group, metrics, did }, noted))
     },
   })
 }
@@ -132,7 +141,7 @@ async function run(
   stored: Job,
   seen: Survey,
   pace: CreationPace,
-  context: JobContext & { readonly did: (action: SyncAction) => void },
+  context: JobContext & GroupedContext & { readonly did: (action: SyncAction) => void },
   noted: () => void,
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { clock, events } = context

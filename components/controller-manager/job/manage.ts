@@ -1,5 +1,6 @@
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Job } from "../../../pkg/api/batch/v1/job.ts"
+import type { PodGroup } from "../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import type { Container } from "../../../pkg/api/core/v1/container/container.ts"
 import { isPodReady, isPodTerminating } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
@@ -30,6 +31,12 @@ const BURST = 500
 /** Leaves room in the name for the index and the suffix of generateName. Source: apiserver pkg/storage/names. */
 const LONGEST_PREFIX = 58
 
+/** What pods are made with. */
+export interface GroupedContext extends ReconcileContext {
+  /** The group of the Job's pods, if they are one. */
+  readonly group?: PodGroup | undefined
+}
+
 export interface Managed {
   readonly active: number
   readonly ready: number
@@ -47,7 +54,7 @@ export async function managePods(
   job: Job,
   seen: Survey,
   pace: CreationPace,
-  context: ReconcileContext,
+  context: GroupedContext,
 ): Promise<Managed> {
   const active = seen.active.length
   if (isSuspended(job)) return remove(job, seen.active, seen, context, true)
@@ -154,7 +161,7 @@ async function create(
       else retryIn = Math.min(left, retryIn ?? left)
     }
   }
-  const template = trackedTemplate(job)
+  const template = inGroup(trackedTemplate(job), context.group)
   const { succeeded, failure } = await slowStart(isIndexed(job) ? due.length : missing, () => {
     const index = due.shift()
     return index === undefined
@@ -180,6 +187,11 @@ function trackedTemplate({ spec: { template } }: Job): PodTemplateSpec {
     },
   }
 }
+
+const inGroup = (template: PodTemplateSpec, group: PodGroup | undefined): PodTemplateSpec =>
+  group === undefined
+    ? template
+    : { ...template, spec: { ...template.spec, schedulingGroup: { podGroupName: group.metadata.name } } }
 
 /** Returns the template for one index, which the pod gets as annotation, label, host name and environment variable. */
 function indexedTemplate(job: Job, { metadata, spec }: PodTemplateSpec, index: number, seen: Survey): PodTemplateSpec {

@@ -137,14 +137,12 @@ describe("a LeaseCandidate", () => {
     await expect(candidate(cluster, "c", "1.35.0", spec)).rejects.toThrow(message)
   })
 
-  test("keeps its lease, is selected by it, and shows itself in a table", async () => {
+  test("keeps its lease, and shows itself in a table", async () => {
     await using cluster = await startCluster(SERVED)
     const made = await candidate(cluster, "C_1.x", "1.35.0")
     await expect(
       cluster.client.update(LeaseCandidate, { ...made, spec: { ...made.spec, leaseName: "other" } }),
     ).rejects.toThrow('spec.leaseName: Invalid value: "other": field is immutable')
-    const { items } = await cluster.client.list(LeaseCandidate, { fieldSelector: "spec.leaseName=web" })
-    expect(items.map(({ metadata }) => metadata.name)).toEqual(["C_1.x"])
     expect((await cluster.kubectl("get leasecandidates")).stdout).toMatch(
       /^NAME +LEASENAME +BINARYVERSION +EMULATIONVERSION +AGE\nC_1.x +web +1.36.0 +1.35.0 /,
     )

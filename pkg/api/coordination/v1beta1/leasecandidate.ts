@@ -55,7 +55,7 @@ export const LeaseCandidate = defineResource(
         value: ({ spec }) => spec.emulationVersion ?? "",
       },
     ],
-    fieldSelectors: { "spec.leaseName": ({ spec }) => spec.leaseName },
+    deprecated: "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
     validateSpec: ({ spec }) => candidateFaults(spec),
     validateUpdate: ({ spec: { leaseName } }, old) =>
       leaseName === old.spec.leaseName ? [] : [invalidValue("spec.leaseName", leaseName, "field is immutable")],

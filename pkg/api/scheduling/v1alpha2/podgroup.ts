@@ -6,6 +6,7 @@ import { defineResource, type ObjectFor } from "../../../apimachinery/resource.t
 import { conditionFaults } from "../../../apimachinery/validation/conditions.ts"
 import { invalidValue, within } from "../../../apimachinery/validation/field-errors.ts"
 import { isShortName, isLongName } from "../../../apimachinery/validation/names.ts"
+import { withMetadataOf } from "../../status-metadata.ts"
 import { groupedFaults, textFaults, unionFaults } from "./podgroup-validation.ts"
 import {
   DISRUPTION_MODES,
@@ -129,6 +130,7 @@ export const PodGroup = defineResource(
     subresources: {
       status: {
         resets: [["metadata"], ["spec"]],
+        prepareForUpdate: withMetadataOf,
         validateUpdate: ({ status }) => conditionFaults("status.conditions", status.conditions),
       },
     },

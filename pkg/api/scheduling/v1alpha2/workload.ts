@@ -94,10 +94,12 @@ export const Workload = defineResource(
       within(causes, templateFaults(podGroupTemplates), "spec.podGroupTemplates")
       return causes
     },
-    validateUpdate: ({ spec }, old) =>
-      (["controllerRef", "podGroupTemplates"] as const)
-        .filter((name) => !deepEqual(spec[name], old.spec[name]))
-        .map((name) => invalidValue(`spec.${name}`, null, "field is immutable")),
+    validateUpdate: ({ spec }, old) => [
+      ...(deepEqual(spec.controllerRef, old.spec.controllerRef) ? NO_CAUSES : [immutable("spec.controllerRef")]),
+      ...(deepEqual(spec.podGroupTemplates, old.spec.podGroupTemplates)
+        ? NO_CAUSES
+        : [immutable("spec.podGroupTemplates"), ...countFaults("spec.podGroupTemplates", spec.podGroupTemplates)]),
+    ],
   },
   fields,
 )
@@ -108,11 +110,25 @@ const referenceFaults = ({ apiGroup = "", kind, name }: TypedLocalObjectReferenc
   ...textFaults("name", name, isPathSegmentName),
 ]
 
+const immutable = (field: string): Cause => invalidValue(field, null, "field is immutable")
+
+const countFaults = (field: string, { length }: readonly PodGroupTemplate[] = []): readonly Cause[] =>
+  length === 0 ? [required(field)] : length > MOST_TEMPLATES ? [tooMany(field, length, MOST_TEMPLATES)] : NO_CAUSES
+
+/** Upstream shows the whole template, its fields in the order of their declaration. */
+const shown = (template: PodGroupTemplate): object =>
+  Object.fromEntries(
+    Object.keys(PodGroupTemplate.fields).flatMap((name) => {
+      const value = (template as Readonly<Record<string, unknown>>)[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+
 function templateFaults(templates: readonly PodGroupTemplate[]): readonly Cause[] {
-  if (templates.length === 0) return [required("")]
-  if (templates.length > MOST_TEMPLATES) return [tooMany("", templates.length, MOST_TEMPLATES)]
+  const counted = countFaults("", templates)
+  if (counted.length > 0) return counted
   const causes: Cause[] = []
-  for (const i of repeated(templates, ({ name }) => name)) causes.push(duplicate(at("", i), templates[i]))
+  for (const i of repeated(templates, ({ name }) => name)) causes.push(duplicate(at("", i), shown(templates[i]!)))
   for (const [i, template] of templates.entries())
     within(causes, [...textFaults("name", template.name, isShortName), ...groupedFaults(template)], "", i)
   return causes
