@@ -141,7 +141,7 @@ async function create(
   seen: Survey,
   missing: number,
   pace: CreationPace,
-  context: ReconcileContext,
+  context: GroupedContext,
 ): Promise<Managed> {
   const now = context.clock.now()
   const unchanged: Managed = { active: seen.active.length, ready: seen.ready, terminating: seen.terminating }

@@ -5,6 +5,7 @@ import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import { splitKey, type Index, type Key } from "../../../pkg/client/informer.ts"
 import { microTimestamp } from "../../../pkg/clock/clock.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 import { defineController, watching, type ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { millis, oldestVersion, strategyOf, VALID_MS, validUntil } from "./candidates.ts"
 
@@ -62,7 +63,7 @@ const expiryOf = ({ spec }: Lease): number =>
 /** When a lease that needs no election may need one without that anything else happens. */
 function nextLook(candidates: readonly LeaseCandidate[], lease: Lease | undefined): number {
   const renewals = candidates.map((candidate) => validUntil(candidate) - VALID_MS / 2)
-  return Math.min(...renewals, lease === undefined ? Infinity : expiryOf(lease)) + 1
+  return Math.min(smallest(renewals), lease === undefined ? Infinity : expiryOf(lease)) + 1
 }
 
 function isElectionNeeded(candidates: readonly LeaseCandidate[], lease: Lease | undefined, now: number): boolean {
