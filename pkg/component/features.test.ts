@@ -18,8 +18,8 @@ test.each([
   ["GitRepoVolumeDriver=true", "cannot set feature gate GitRepoVolumeDriver to true, feature is locked to false"],
   ["OpportunisticBatching=false", "feature gate OpportunisticBatching cannot be false: k3ts has no way without it"],
   [
-    "CoordinatedLeaderElection=true",
-    "feature gate CoordinatedLeaderElection cannot be true: it is beta and off in Kubernetes 1.36, and not in k3ts; of",
+    "SELinuxMount=true",
+    "feature gate SELinuxMount cannot be true: it is beta and off in Kubernetes 1.36, and not in k3ts; volumes",
   ],
   [
     "ClusterTrustBundleProjection=true",
