@@ -15,12 +15,15 @@ shift
 #
 # The executable must not read a .env or bunfig.toml of the folder that it happens to be started in. The source map is
 # 1 MB, and names files and lines in stack traces. Split, so that a command loads only what it needs: `k3ts version`
-# then takes 18 ms instead of 31, and a server 4 MB less.
+# then takes 18 ms instead of 31, and a server 4 MB less. Pieces below 16 KB that nothing happens in are joined with
+# larger ones, since each that a start loads costs some tenths of a millisecond.
+#
+# The bytecode of the functions that a start calls lies together (hack/bytecode-order.sh): 6 MB less.
 #
 # Until the program says that it has started (pkg/runtime/jit.ts), code is compiled 20 times later than usual: a start
 # then takes 120 ms of processor time instead of 205, and 8 MB less. From 20 on it does not matter how much later.
 "$bun" build --compile --splitting --minify --keep-names --bytecode --format=esm --sourcemap=inline \
-  --compile-jit-policy=20 \
+  --min-chunk-size=16384 --bytecode-order=hack/bytecode-order.txt --compile-jit-policy=20 \
   --no-compile-autoload-dotenv --no-compile-autoload-bunfig \
   --define '__dirname="/"' \
   --define "K3TS_VERSION=\"$version\"" --define "K3TS_GIT_COMMIT=\"$commit\"" \

@@ -5,7 +5,7 @@
 # The files and folders that an executable is made of.
 sources=(
   cmd components pkg manifests package.json package-lock.json tsconfig.json
-  hack/build.sh hack/compile.sh hack/identity.sh hack/images/images.ts
+  hack/build.sh hack/bytecode-order.txt hack/compile.sh hack/identity.sh hack/images/images.ts
 )
 
 version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' package.json)

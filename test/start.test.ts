@@ -71,3 +71,17 @@ test.each([
   expect(graph.size).toBeGreaterThan(500)
   expect([...graph].filter(([path]) => isHeavy(path)).map(([path, by]) => `${path}, by ${by}`)).toEqual([])
 })
+
+test.each([
+  { what: "a command, before it is known which", entry: "cmd/k3ts/main.ts", unneeded: ["cmd/k3ts/config", "pkg/api/"] },
+  {
+    what: "the words of the config file, which every command reads",
+    entry: "cmd/k3ts/config/server-vocabulary.ts",
+    unneeded: ["pkg/api/resources.ts", "pkg/storage/", "components/apiserver/store/open-storage.ts"],
+  },
+])("$what needs neither kinds nor a store", ({ entry, unneeded }) => {
+  const graph = importGraph(entry)
+  expect(graph.size).toBeGreaterThan(10)
+  const isUnneeded = (path: string) => unneeded.some((one) => path.startsWith(one))
+  expect([...graph].filter(([path]) => isUnneeded(path)).map(([path, by]) => `${path}, by ${by}`)).toEqual([])
+})

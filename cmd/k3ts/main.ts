@@ -7,7 +7,7 @@ import { didYouMean } from "../../pkg/names/suggest.ts"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { UsageError } from "./cli/usage-error.ts"
 import { COMMANDS, WHERE_OTHERS_ARE } from "./commands/commands.ts"
-import { PLUGIN_PROCESS } from "./config/scheduler-flags.ts"
+import { PLUGIN_PROCESS } from "./plugin-process.ts"
 import { COMPLETE } from "./commands/completion.ts"
 
 /**

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { seededRandom } from "../../pkg/clock/random.ts"
-import { databaseFile } from "../../components/apiserver/store/open-storage.ts"
+import { databaseFile } from "../../components/apiserver/store/database-file.ts"
 import { checkStore } from "../../pkg/storage/sqlite/check.ts"
 import { startServer, type TestServer } from "../harness/server.ts"
 

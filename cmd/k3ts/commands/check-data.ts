@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { loadEncryption } from "../../../components/apiserver/encryption/load.ts"
-import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/database-file.ts"
 import { systemRandom } from "../../../pkg/clock/random.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { silent } from "../../../pkg/log/log.ts"

@@ -12,9 +12,7 @@ import { boolean, list, value, type FlagsOf } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import * as v from "../cli/values.ts"
 import { ownProgram } from "../own-program.ts"
-
-/** The first argument of the program in which a scheduler plugin runs. */
-export const PLUGIN_PROCESS = "scheduler-plugin-process"
+import { PLUGIN_PROCESS } from "../plugin-process.ts"
 
 /** The flags of the scheduler. Source: kube-scheduler's `--config`. */
 export const schedulerFlags = {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/database-file.ts"
 import { FILLING } from "../../../components/etcd/member-state.ts"
 import { boolean, value } from "../cli/flags.ts"
 import { reading } from "../cli/flag-type.ts"

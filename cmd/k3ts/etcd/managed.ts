@@ -1,7 +1,7 @@
 /** The etcd that runs beside a server: its configuration, which follows from the flags, and what begins and ends it. */
 import { existsSync } from "node:fs"
 import { copyToEtcd, putDatabaseAside, refuseToMove } from "../../../components/apiserver/store/move-to-etcd.ts"
-import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/database-file.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { ETCD_PORTS, type EtcdConfig } from "../../../components/etcd/etcd-config.ts"
 import { ManagedEtcd } from "../../../components/etcd/etcd.ts"

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { CLUSTER_KEY, uidIn } from "../../../components/apiserver/cluster-image.ts"
-import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/database-file.ts"
 import { snapshotSocket } from "../../../components/cluster/snapshots.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import type { SnapshotIndex } from "../../../pkg/snapshot/format.ts"

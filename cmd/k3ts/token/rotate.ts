@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs"
-import { databaseFile } from "../../../components/apiserver/store/open-storage.ts"
+import { databaseFile } from "../../../components/apiserver/store/database-file.ts"
 import type { DatastoreConfig } from "../../../components/apiserver/store/storage-config.ts"
 import { newPassword, passwordOf, writeJoinTokens } from "../../../components/supervisor/join-tokens.ts"
 import type { NewPasswords } from "../../../components/supervisor/shared-files/shared-files.ts"

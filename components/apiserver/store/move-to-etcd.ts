@@ -12,7 +12,7 @@ import { IDENTITY, type ValueTransformer } from "../../../pkg/storage/value-tran
 import { datastoreOptions } from "./datastore-options.ts"
 import { ownConfigurationFile } from "../encryption/credential-files.ts"
 import type { EncryptionTools } from "../encryption/encryption-tools.ts"
-import { databaseFile } from "./open-storage.ts"
+import { databaseFile } from "./database-file.ts"
 import { parseStored } from "./parse-stored.ts"
 import type { DatastoreConfig, StorageConfig } from "./storage-config.ts"
 

@@ -7,14 +7,10 @@ import { existsSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { MemoryStorage } from "../../../pkg/storage/memory.ts"
 import type { SqliteStorage } from "../../../pkg/storage/sqlite/sqlite.ts"
+import { DATABASE } from "./database-file.ts"
 import { listenerErrorLog, problemLog } from "./log-store-problem.ts"
 import { parseStored } from "./parse-stored.ts"
 import type { OpenedStorage, StorageConfig } from "./storage-config.ts"
-
-const DATABASE = join("db", "state.db")
-
-/** Returns the database file of a data directory. */
-export const databaseFile = (dataDir: string): string => join(dataDir, "server", DATABASE)
 
 const NOTHING_ENCRYPTED: EncryptionConfig = { secrets: false, provider: "secretbox" }
 
