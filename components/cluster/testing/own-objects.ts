@@ -1,4 +1,5 @@
 import { deepFreeze } from "../../../pkg/apimachinery/json/deep-freeze.ts"
+import { setKey } from "../../../pkg/apimachinery/json/set-key.ts"
 import type { ApiCall, Transport } from "../../../pkg/client/client.ts"
 
 /**
@@ -44,6 +45,6 @@ function copied<T>(value: T): T {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return value
   const copy: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) copy[key] = copied((value as Record<string, unknown>)[key])
+  for (const key of Object.keys(value)) setKey(copy, key, copied((value as Record<string, unknown>)[key]))
   return copy as T
 }

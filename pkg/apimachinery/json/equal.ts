@@ -1,3 +1,5 @@
+import { ownValue } from "./set-key.ts"
+
 /**
  * Whether two JSON values are equal. An absent property equals one that is undefined or null; the order of properties
  * does not matter. Equal references are not walked, which makes this cheap for immutable objects. Source of the
@@ -11,6 +13,8 @@ export const deepEqualWithNulls = (a: unknown, b: unknown): boolean => equal(a, 
 function equal(a: unknown, b: unknown, nullsCount: boolean): boolean {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
+  // What an object has under the name `__proto__` that it does not have itself: no value that anybody wrote.
+  if (a === Object.prototype || b === Object.prototype) return false
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false
     for (let i = 0; i < a.length; i++) if (!equal(a[i], b[i], nullsCount)) return false
@@ -36,7 +40,7 @@ export function equalBeside(a: object, b: object, except: readonly string[]): bo
   const right = b as Record<string, unknown>
   for (const key in left) if (!except.includes(key) && !deepEqualWithNulls(left[key], right[key])) return false
   for (const key in right)
-    if (left[key] === undefined && right[key] !== undefined && !except.includes(key)) return false
+    if (ownValue(left, key) === undefined && right[key] !== undefined && !except.includes(key)) return false
   return true
 }
 

@@ -1,4 +1,5 @@
 import { deepEqual } from "../../apimachinery/json/equal.ts"
+import { ownValue } from "../../apimachinery/json/set-key.ts"
 
 /** A field that both the undone writes and a later one have changed. */
 export interface FieldConflict {
@@ -42,7 +43,7 @@ function rebased(value: unknown, before: unknown, after: unknown, path: string, 
     const keys = new Set([...Object.keys(own), ...Object.keys(now), ...Object.keys(old)])
     const merged = [...keys].map((key) => {
       const inner = path === "" ? key : `${path}.${key}`
-      return [key, rebased(own[key], old[key], now[key], inner, conflict)] as const
+      return [key, rebased(ownValue(own, key), ownValue(old, key), ownValue(now, key), inner, conflict)] as const
     })
     return Object.fromEntries(merged.filter(([, each]) => each !== undefined))
   }

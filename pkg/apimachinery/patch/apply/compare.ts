@@ -1,6 +1,7 @@
 import { deepEqual, deepEqualWithNulls } from "../../json/equal.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, without, type FieldSet } from "./fieldset.ts"
 import { isJsonObject as isObject } from "../../json/json-value.ts"
+import { jsonValue } from "../../json/set-key.ts"
 import { allAdded, allOf, emptyLike, isThere, type Values } from "./new-fields.ts"
 import { elementAt, fieldsOf, identitiesOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
@@ -57,7 +58,7 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   const out = new Differences()
   let kept = 0
   for (const name in after) {
-    const old = before[name]
+    const old = jsonValue(before, name)
     const value = after[name]
     if (value === undefined) continue
     if (old !== undefined) kept++
@@ -72,7 +73,7 @@ function differInFields(shape: Shape, before: Values, after: Values): Difference
   if (kept === Object.keys(before).length) return out
   for (const name in before) {
     const old = before[name]
-    const value = after[name]
+    const value = jsonValue(after, name)
     if (!isThere(old) || value !== undefined) continue
     const field = fields?.get(name)
     if (field === undefined) out.add(`f:${name}`, differ(other, old, value))

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../json/json-value.ts"
+import { jsonValue } from "../../json/set-key.ts"
 import type { KubeObject, Resource } from "../../resource.ts"
 import { fieldsOf, itemOf, otherOf, shapeOf, type ListShape, type Shape } from "./shape.ts"
 
@@ -57,10 +58,11 @@ function roomBesideAdded(shape: Shape, before: unknown, after: unknown, room: nu
   const other = otherOf(shape)
   for (const name in after) {
     if (left < 0) break
-    if (after[name] === undefined || before[name] === after[name]) continue
+    const old = jsonValue(before, name)
+    if (after[name] === undefined || old === after[name]) continue
     const field = fields?.get(name)
-    if (before[name] === undefined && field?.always !== true) left -= name.length + AROUND_NAME
-    left = roomBesideAdded(field?.shape ?? other, before[name], after[name], left)
+    if (old === undefined && field?.always !== true) left -= name.length + AROUND_NAME
+    left = roomBesideAdded(field?.shape ?? other, old, after[name], left)
   }
   return left
 }

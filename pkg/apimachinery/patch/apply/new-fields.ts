@@ -2,6 +2,7 @@
 import { isSmall } from "../../../cache/is-small.ts"
 import { deepEqual } from "../../json/equal.ts"
 import { isJsonObject as isObject } from "../../json/json-value.ts"
+import { jsonValue } from "../../json/set-key.ts"
 import { LEAF, NOTHING, SELF, isEmpty, nodeOf, type FieldSet } from "./fieldset.ts"
 import { elementAt, fieldsOf, itemOf, otherOf, type ListShape, type Shape } from "./shape.ts"
 
@@ -44,7 +45,8 @@ export function haveSameFields(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b)) return false
   let fields = 0
   for (const name in b) {
-    if (a[name] === undefined || b[name] === undefined || !haveSameFields(a[name], b[name])) return false
+    const own = jsonValue(a, name)
+    if (own === undefined || b[name] === undefined || !haveSameFields(own, b[name])) return false
     fields++
   }
   return fields === Object.keys(a).length
