@@ -40,8 +40,9 @@ interface Wanted {
   /** Whether a write belongs to the answer, and the user may read the history of its object. */
   readonly readable: (event: StorageEvent) => MaybePromise<boolean>
   readonly limit: number
-  /** Whether entries have whole objects. */
+  /** Whether entries have whole objects, and whether also those before the write, and what the write has changed. */
   readonly objects: boolean
+  readonly previous: boolean
 }
 
 /** Answers with the writes that a request asks for, the newest ones where there are more than its limits. */
@@ -75,7 +76,7 @@ async function newest({ registry: { storage, clock } }: PastOptions, exchange: E
       if (!(isPending(readable) ? await readable : readable)) continue
       const isFull = entries.length === wanted.limit || characters > MOST_CHARACTERS
       if (isFull || exchange.isOver) return { entries: entries.reverse(), more: true }
-      const entry = JSON.stringify(entryOf(event, wanted.objects))
+      const entry = JSON.stringify(entryOf(event, wanted))
       entries.push(entry)
       characters += entry.length
       ofTurn += Math.max(entry.length, event.stored.bytes ?? 0)
@@ -105,6 +106,7 @@ function wantedOf(options: PastOptions, info: RequestInfo, user: UserInfo): Want
     upTo: pointOf("until", storage.revision),
     limit: limitOf(query.get("limit")),
     objects: isTrue(query.get("objects")),
+    previous: query.get("previous") !== "false",
     ...(author === "" ? {} : { author }),
   }
   if (!info.isResource) return { ...common, readable: ofAllKinds(options, user, namespace) }
@@ -159,7 +161,10 @@ function kindsByPrefix({ resources }: Scheme): ReadonlyMap<string, Resource> {
   return found
 }
 
-function entryOf({ revision, type, time, author, stored, previous }: StorageEvent, whole: boolean): LogEntry {
+function entryOf(
+  { revision, type, time, author, stored, previous }: StorageEvent,
+  wanted: Pick<Wanted, "objects" | "previous">,
+): LogEntry {
   const { object } = stored
   const before = type === "create" ? undefined : previous?.object
   const after = type === "delete" ? undefined : object
@@ -175,7 +180,9 @@ function entryOf({ revision, type, time, author, stored, previous }: StorageEven
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     changes:
-      type === "update" ? maskedChanges(changesBetween(before ?? {}, after ?? {}).slice(0, MOST_FIELDS), object) : [],
-    ...(whole ? { object, ...(before === undefined ? {} : { previous: before }) } : {}),
+      type === "update" && wanted.previous
+        ? maskedChanges(changesBetween(before ?? {}, after ?? {}).slice(0, MOST_FIELDS), object)
+        : [],
+    ...(wanted.objects ? { object, ...(before === undefined || !wanted.previous ? {} : { previous: before }) } : {}),
   }
 }

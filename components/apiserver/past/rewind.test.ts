@@ -13,6 +13,29 @@ import { stateAt } from "./rewind.ts"
 const root = mkdtempSync(join(tmpdir(), "k3ts-rewind-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
+test("one turn of the event loop reads a few writes, however many there are", async () => {
+  // given a store with many writes
+  const store = new MemoryStorage({ clock: realClock, frozen: false })
+  const states = await writeAtRandom(store, 1, 3000)
+  const reads: number[] = []
+  const counting = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== "function") return value
+      return (...args: readonly unknown[]) => {
+        const found: unknown = Reflect.apply(value, target, args)
+        if (name === "between") reads.push((found as readonly unknown[]).length)
+        return found
+      }
+    },
+  })
+  // when the state before them is asked for
+  const found = await stateAt(counting, { prefix: "/registry/" }, 10, realClock)
+  // then it is right, and no turn has read more than 6 MB of it, if each state had 16 KiB
+  expect(found).toHaveLength(states[10]!.size)
+  expect(Math.max(...reads)).toBeLessThanOrEqual(200)
+})
+
 type State = ReadonlyMap<string, string>
 
 /** Writes at random, and returns what a watcher had seen at each revision. */

@@ -2,9 +2,12 @@ import type { Clock } from "../../../pkg/clock/clock.ts"
 import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
 
-/** The revisions that one turn of the event loop reads: some milliseconds of work. */
+/**
+ * The revisions that one turn of the event loop reads. Each write may come with two values of 16 KiB (larger ones are
+ * read when they are used), and all are checked: that is 6 MB at most, which take some milliseconds.
+ */
 export const revisionsOfTurn = ({ stride = 1 }: Pick<Storage, "stride">): number => WRITES_OF_TURN * stride
-const WRITES_OF_TURN = 1000
+const WRITES_OF_TURN = 200
 
 /** One object, or all below a prefix. */
 export type Place = { readonly key: string } | { readonly prefix: string }

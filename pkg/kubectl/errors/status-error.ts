@@ -19,6 +19,9 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
+/** What is said of a server that does not know the paths of the past. */
+export const NO_HISTORY = "this server keeps no history: it is not one of k3ts"
+
 /** The server answered a request with a Status that is a failure. */
 export class StatusError extends Error {
   override readonly name = "StatusError"

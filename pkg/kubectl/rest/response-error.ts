@@ -15,7 +15,8 @@ export function statusErrorOf(
   return new StatusError(genericStatus(response, method, path, text))
 }
 
-function statusIn(text: string): Status | undefined {
+/** Returns the Status that a server has sent; undefined for other texts. */
+export function statusIn(text: string): Status | undefined {
   if (!text.startsWith("{")) return undefined
   try {
     const value = JSON.parse(text) as Status

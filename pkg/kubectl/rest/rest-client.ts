@@ -6,12 +6,12 @@ import { shownUrl, type RestConfig } from "../config/rest-config.ts"
 import type { Connect, HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
 import { UrlError } from "../errors/errors.ts"
-import { StatusError } from "../errors/status-error.ts"
+import { NO_HISTORY, StatusError } from "../errors/status-error.ts"
 import type { Credentials } from "./credentials.ts"
 import { gunzipped } from "./gunzip.ts"
 import { parseJson, type Unstructured } from "./json.ts"
 import type { RestRequest } from "./rest-request.ts"
-import { statusErrorOf } from "./response-error.ts"
+import { statusErrorOf, statusIn } from "./response-error.ts"
 import type { RequestLog } from "./request-log.ts"
 import type { Warnings } from "./warnings.ts"
 import { watchEvents, type WatchEvent } from "./watch-events.ts"
@@ -81,6 +81,17 @@ export class RestClient {
   #past(path: string): string {
     const { at } = this.config
     return at !== undefined && IS_RESOURCE.test(path) ? `/k3ts/at/${encodeURIComponent(at)}` : ""
+  }
+
+  /** What an answer means that is none. A server that knows nothing of the past does not know the paths of it. */
+  #errorOf(request: RestRequest, response: HttpResponse, body: Uint8Array): Error {
+    if (
+      response.status === 404 &&
+      this.#past(request.path) !== "" &&
+      statusIn(new TextDecoder().decode(body)) === undefined
+    )
+      return new Error(NO_HISTORY)
+    return statusErrorOf(request, response, body)
   }
 
   /** The headers of a request, with those that say who sends it. */
@@ -231,7 +242,7 @@ export class RestClient {
     const response = await this.send(request)
     const body = await collect(response.body, request, this.#shown(request))
     this.#parts.log.body(body)
-    if (response.status < 200 || response.status > 206) throw statusErrorOf(request, response, body)
+    if (response.status < 200 || response.status > 206) throw this.#errorOf(request, response, body)
     return { response, body }
   }
 
@@ -255,7 +266,7 @@ export class RestClient {
   async stream(request: RestRequest): Promise<HttpResponse> {
     const response = await this.send(request)
     if (response.status >= 200 && response.status <= 206) return response
-    throw statusErrorOf(request, response, await collect(response.body, request, this.#shown(request)))
+    throw this.#errorOf(request, response, await collect(response.body, request, this.#shown(request)))
   }
 
   /** Sends a watch and yields its events until the server ends it or `signal` aborts. @throws StatusError, UrlError */

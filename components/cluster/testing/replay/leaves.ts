@@ -33,6 +33,8 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   "hostIPs",
   "podIP",
   "podIPs",
+  "podCIDR",
+  "podCIDRs",
   "containerID",
   "imageID",
 ])

@@ -2,7 +2,7 @@ import type { LogEntry, LogPage } from "../../../history/entry.ts"
 import type { KubeObject } from "../../../apimachinery/resource.ts"
 import type { Invocation } from "../../command/command.ts"
 import type { Factory } from "../../factory/factory.ts"
-import { isNotFound } from "../../errors/status-error.ts"
+import { isNotFound, NO_HISTORY } from "../../errors/status-error.ts"
 import { mappingFor } from "../../resource/mapping-for.ts"
 import { pathSegment, type RestClient } from "../../rest/rest-client.ts"
 import type { RestMapping } from "../../rest/rest-mapper.ts"
@@ -85,7 +85,7 @@ async function readPage(
       query: definedOf(query),
     })) as unknown as LogPage
   } catch (err) {
-    if (isNotFound(err)) throw new Error("this server keeps no history: it is not one of k3ts", { cause: err })
+    if (isNotFound(err)) throw new Error(NO_HISTORY, { cause: err })
     throw err
   }
 }

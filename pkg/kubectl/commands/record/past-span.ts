@@ -1,4 +1,5 @@
 import type { LogEntry, LogPage } from "../../../history/entry.ts"
+import { largest } from "../../../lists/extremes.ts"
 import { isForbidden } from "../../errors/status-error.ts"
 import type { RestClient } from "../../rest/rest-client.ts"
 import { listPath, type RecordedKind } from "./kinds.ts"
@@ -25,7 +26,7 @@ export interface PastSpan {
 export async function* pastWrites(client: RestClient, span: PastSpan): AsyncGenerator<LogEntry> {
   const { after, upTo } = span
   let sources = ["/k3ts/history"]
-  let count = MOST_REVISIONS
+  let [count, steady] = [MOST_REVISIONS, 0]
   for (let from = after; from < upTo;) {
     const to = Math.min(upTo, from + count)
     const pages: LogPage[] = []
@@ -37,16 +38,27 @@ export async function* pastWrites(client: RestClient, span: PastSpan): AsyncGene
       continue
     }
     if (pages.some(({ more }) => more) && to - from > 1) {
-      count = Math.max(1, Math.floor((to - from) / 4))
+      // Later spans are likely to have as much in them: no further answer should be thrown away.
+      count = Math.max(1, Math.floor((to - oldestOf(pages, from)) * SPARE))
+      steady = STEADY_ANSWERS
       continue
     }
     const entries = pages.flatMap((page) => page.entries).sort((a, b) => a.revision - b.revision)
     yield* entries
     from = to
     // Where nothing was written, any number of revisions is passed in a few steps.
-    count = entries.length === 0 ? count * 2 : Math.min(MOST_REVISIONS, count * 2)
+    if (entries.length === 0) count *= 2
+    else if (steady-- <= 0) count = Math.min(MOST_REVISIONS, count * 2)
   }
 }
+
+/** The part of what fitted into an answer that is asked for next, and for how many answers. Then more is tried. */
+const SPARE = 0.8
+const STEADY_ANSWERS = 10
+
+/** Returns the revision after which all that was asked for has come: answers that are full have the newest writes. */
+const oldestOf = (pages: readonly LogPage[], from: number): number =>
+  largest(pages.map(({ more, entries }) => (more ? (entries[0]?.revision ?? from) : from)))
 
 const sourcesOf = ({ kinds, namespaces }: PastSpan): string[] =>
   kinds.flatMap((kind) =>
@@ -55,7 +67,10 @@ const sourcesOf = ({ kinds, namespaces }: PastSpan): string[] =>
     ),
   )
 
+/** Of each write the state after it, and neither that before nor what has changed. */
+const STATES = { objects: "true", previous: "false" }
+
 async function readPage(client: RestClient, path: string, after: number, upTo: number): Promise<LogPage> {
-  const query = { since: String(after), until: String(upTo), limit: String(MOST_ENTRIES), objects: "true" }
+  const query = { since: String(after), until: String(upTo), limit: String(MOST_ENTRIES), ...STATES }
   return (await client.object({ method: "GET", path, query })) as unknown as LogPage
 }

@@ -36,7 +36,6 @@ const FIXED: Readonly<Record<string, unknown>> = {
   "/apis": { kind: "APIGroupList", groups: [] },
   "/api/v1": RESOURCES,
 }
-const NOT_FOUND = { kind: "Status", status: "Failure", reason: "NotFound", code: 404, message: "not found" }
 const CONFIG_MAPS = "/api/v1/configmaps"
 
 /** Answers for the list of ConfigMaps; for a watch with the body's text. */
@@ -50,9 +49,13 @@ interface Options {
 }
 
 /** Runs `k3ts record` in a folder of its own, on a server that answers so for ConfigMaps. */
-async function recordOn(
+const recordOn = (answer: Answer, flags: readonly string[], options: Options = {}) =>
+  runOn(answer, (file) => ["record", "-o", file, ...flags], options)
+
+/** Runs kubectl in a folder of its own. `words` gets the path of a recording. */
+async function runOn(
   answer: Answer,
-  flags: readonly string[],
+  words: (file: string) => readonly string[],
   { interrupt = new AbortController(), prepare = () => {} }: Options = {},
 ) {
   const server = Bun.serve({
@@ -63,7 +66,8 @@ async function recordOn(
       const url = new URL(request.url)
       const fixed = FIXED[url.pathname]
       if (fixed !== undefined) return Response.json(fixed)
-      if (url.pathname !== CONFIG_MAPS) return Response.json(NOT_FOUND, { status: 404 })
+      // As a Kubernetes answers for paths that it does not know.
+      if (url.pathname !== CONFIG_MAPS) return new Response("404 page not found\n", { status: 404 })
       const found = await answer(url)
       return found instanceof Response ? found : Response.json(found)
     },
@@ -85,10 +89,7 @@ async function recordOn(
     handledInterrupt: interrupt.signal,
   }
   try {
-    const code = await runKubectl(
-      ["record", "-o", file, `--server=http://127.0.0.1:${server.port}`, ...flags],
-      environment,
-    )
+    const code = await runKubectl([...words(file), `--server=http://127.0.0.1:${server.port}`], environment)
     return {
       code,
       file,
@@ -220,5 +221,26 @@ describe("record", () => {
       ["create", "deep"],
       ["delete", "deep"],
     ])
+  })
+})
+
+describe("of a server that is not one of k3ts", () => {
+  test.each([
+    "get configmaps -A --at 10m",
+    "get configmap a --at 10m",
+    "history configmap/a",
+    "history -A",
+    "timeline configmap/a",
+    "undo configmap/a --yes",
+  ])("%s says that it keeps no history", async (words) => {
+    const { code, stdout, stderr } = await runOn(
+      () => list([configMap("a")]),
+      () => words.split(" "),
+    )
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^(?:error: )?this server keeps no history: it is not one of k3ts\n$/),
+    })
   })
 })
