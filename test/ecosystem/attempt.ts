@@ -45,8 +45,8 @@ export async function attempt(program: Program, sources: string | undefined): Pr
     const at = new Scenario({ had, kubeconfig: server.kubeconfig, folder: scripts, executable: EXECUTABLE, sources })
     await at.step(
       "Waiting for the cluster",
-      90,
-      `until_true 60 kubectl wait node --all --for=condition=Ready --timeout=1s
+      240,
+      `until_true 180 kubectl wait node --all --for=condition=Ready --timeout=1s
 until_true 60 kubectl get serviceaccount default
 until_true 60 kubectl get configmap kube-root-ca.crt
 kubectl wait apiservice --all --for=condition=Available --timeout=60s`,

@@ -1,5 +1,6 @@
 import type { Program } from "../program.ts"
 import { alertmanager } from "./alertmanager.ts"
+import { cdk8s } from "./cdk8s.ts"
 import { clientGo128, clientGo137 } from "./client-go.ts"
 import { clientNode } from "./client-node.ts"
 import { etcd } from "./etcd.ts"
@@ -34,6 +35,7 @@ export const PROGRAMS: readonly Program[] = [
   clientGo137,
   python,
   clientNode,
+  cdk8s,
   nodeExporter,
   prometheus,
   alertmanager,
