@@ -1,5 +1,6 @@
 import type { Program } from "../program.ts"
 import { alertmanager } from "./alertmanager.ts"
+import { bind9 } from "./bind9.ts"
 import { cdk8s } from "./cdk8s.ts"
 import { clientGo128, clientGo137 } from "./client-go.ts"
 import { clientNode } from "./client-node.ts"
@@ -47,6 +48,7 @@ export const PROGRAMS: readonly Program[] = [
   nginx,
   haproxy,
   rsyslog,
+  bind9,
   registry,
   gatekeeper,
   kwok,
