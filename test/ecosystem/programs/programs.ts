@@ -13,6 +13,7 @@ import { kustomize } from "./kustomize.ts"
 import { kwok } from "./kwok.ts"
 import { localPath } from "./local-path.ts"
 import { mariadb } from "./mariadb.ts"
+import { memcached } from "./memcached.ts"
 import { mosquitto } from "./mosquitto.ts"
 import { nats } from "./nats.ts"
 import { nginx } from "./nginx.ts"
@@ -43,6 +44,7 @@ export const PROGRAMS: readonly Program[] = [
   nats,
   redis,
   mariadb,
+  memcached,
   etcd,
   mosquitto,
   nginx,
