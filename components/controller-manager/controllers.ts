@@ -33,6 +33,7 @@ import { attributesClassProtection, claimProtection, volumeProtection } from "./
 import { replicaSetController } from "./replicaset/replicaset.ts"
 import { replicationController } from "./replicationcontroller.ts"
 import { claimsOfPods } from "./resourceclaim/claims-of-pods.ts"
+import { deviceTaintEvictionController } from "./resourceclaim/device-taint-eviction.ts"
 import { claimReservations } from "./resourceclaim/reservations.ts"
 import { resourceQuotaController } from "./resourcequota.ts"
 import { rootCaCertPublisher } from "./serviceaccount/rootcacertpublisher.ts"
@@ -54,6 +55,7 @@ import { simulatedVolumes } from "./volume/simulated-volumes.ts"
 import { statefulSetController } from "./statefulset/statefulset.ts"
 import { taintEvictionController } from "./tainteviction.ts"
 import { tokenCleaner } from "./token-cleaner.ts"
+import { ttlController } from "./ttl.ts"
 import { ttlAfterFinishedController } from "./ttlafterfinished.ts"
 import { policyStatusController } from "./validatingadmissionpolicystatus/validatingadmissionpolicystatus.ts"
 
@@ -234,6 +236,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
       ),
     ),
     entry("node-controller", taintEvictionController()),
+    entry("ttl-controller", ttlController()),
     entry("deployment-controller", deploymentController(config.features)),
     entry("replicaset-controller", replicaSetController(config.features)),
     entry("replication-controller", replicationController(config.features)),
@@ -272,6 +275,7 @@ export function controllers(config: ControllersConfig): readonly ControllerEntry
     entry("ephemeral-volume-controller", ephemeralVolumes),
     entry("resource-claim-controller", claimsOfPods),
     entry("resource-claim-controller", claimReservations),
+    entry("device-taint-eviction-controller", deviceTaintEvictionController()),
     ...(config.simulatedVolumes
       ? [
           entry("persistent-volume-binder", provisioner("simulated-volume-controller", simulated)),

@@ -1,12 +1,10 @@
-import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { type Taint } from "../../pkg/api/core/v1/node/nodespec.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
-import { observed, transitionTime } from "../../pkg/pods/pod-state.ts"
 import { podsByNode } from "../../pkg/pods/pods-by-node.ts"
 import { tolerates } from "../../pkg/api/core/v1/node/taints.ts"
-import { timestamp } from "../../pkg/clock/clock.ts"
 import { defineController, watching, type Controller, type ReconcileContext } from "../../pkg/controller/controller.ts"
+import { evictDisrupted } from "./pod-control/evict-disrupted.ts"
 
 /** A pod that is to be deleted. */
 interface Scheduled {
@@ -91,30 +89,11 @@ function tell(pod: Pod, what: string, { events }: Pick<ReconcileContext, "events
 }
 
 async function evict(pod: Pod, context: ReconcileContext): Promise<void> {
-  const { client, clock } = context
   tell(pod, "Marking for deletion", context)
-  const disruption = {
-    type: "DisruptionTarget",
-    ...observed(pod),
-    status: "True" as const,
-    reason: "DeletionByTaintManager",
-    message: "Taint manager: deleting due to NoExecute taint",
-    lastProbeTime: null,
-    lastTransitionTime: transitionTime(pod, "DisruptionTarget", "True", timestamp(clock)),
-  }
-  try {
-    await client.patch(
-      Pod,
-      pod.metadata,
-      { type: "strategic", body: { metadata: { uid: pod.metadata.uid }, status: { conditions: [disruption] } } },
-      { subresource: "status" },
-    )
-    await client.delete(
-      Pod,
-      pod.metadata,
-      pod.metadata.uid === undefined ? {} : { preconditions: { uid: pod.metadata.uid } },
-    )
-  } catch (err) {
-    if (!isNotFound(err)) throw err
-  }
+  await evictDisrupted(pod, DISRUPTION, context)
+}
+
+const DISRUPTION = {
+  reason: "DeletionByTaintManager",
+  message: "Taint manager: deleting due to NoExecute taint",
 }

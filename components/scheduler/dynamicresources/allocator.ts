@@ -1,6 +1,7 @@
 import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { AllocationResult } from "../../../pkg/api/resource/v1/allocation.ts"
 import type { Device, DeviceTaint } from "../../../pkg/api/resource/v1/device.ts"
+import { toleratesDeviceTaint } from "../../../pkg/api/resource/v1/device-taints.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { allocationOf, type Taken } from "./allocation.ts"
@@ -310,9 +311,4 @@ class Search {
 
 const prevents = (taint: DeviceTaint, { tolerations }: Asked): boolean =>
   (taint.effect === "NoExecute" || taint.effect === "NoSchedule") &&
-  !tolerations.some(
-    ({ key = "", operator, value = "", effect = "" }) =>
-      (effect === "" || effect === taint.effect) &&
-      (key === "" || key === taint.key) &&
-      (operator === "Exists" || value === (taint.value ?? "")),
-  )
+  !tolerations.some((toleration) => toleratesDeviceTaint(toleration, taint))

@@ -227,6 +227,7 @@ const ROWS: readonly Row[] = [
     source: "ttlafterfinished/ttlafterfinished_controller.go",
     writes: ["delete jobs"],
   },
+  { user: "ttl-controller", source: "ttl/ttl_controller.go", writes: ["patch nodes (strategic)"] },
   {
     user: "validatingadmissionpolicy-status-controller",
     manager: "validatingadmissionpolicy-status",
