@@ -145,6 +145,43 @@ describe("endpoints of a Service", () => {
     ).not.toContain("web")
   })
 
+  test("take the place of the empty slice, which pods that are not ready leave as it is", async () => {
+    // given a Service without pods
+    await using cluster = await start()
+    const writes: string[] = []
+    await cluster.faults.requests({
+      resource: "endpointslices",
+      user: "system:serviceaccount:kube-system:endpointslice-controller",
+      verb: ["create", "update", "delete"],
+      error: ({ verb }) => void writes.push(verb),
+    })
+    await cluster.client.create(Service, service())
+    await cluster.settle()
+    const [empty] = await slicesOf(cluster)
+    // when pods have no address yet
+    const far = { nodeSelector: { far: "away" } }
+    await cluster.client.create(Pod, pod("waiting", far))
+    await cluster.settle()
+    await cluster.client.patch(Pod, "waiting", { type: "merge", body: { metadata: { annotations: { a: "1" } } } })
+    await cluster.settle()
+    // then
+    expect(writes).toEqual(["create"])
+    // when one runs
+    await cluster.client.create(Pod, pod("a"))
+    await cluster.settle()
+    // then
+    expect(writes).toEqual(["create", "update"])
+    expect(await slicesOf(cluster)).toMatchObject([
+      { metadata: { name: empty!.metadata.name }, ports: [{ port: 8080 }], endpoints: [{ nodeName: "node-0" }] },
+    ])
+    // when it is gone
+    await cluster.delete(Pod, "a")
+    await cluster.advance("1m")
+    // then
+    expect(writes).not.toContain("delete")
+    expect(await slicesOf(cluster)).toMatchObject([{ metadata: { name: empty!.metadata.name } }])
+  })
+
   test("carry the hostname of pods of a headless Service", async () => {
     await using cluster = await start()
     await cluster.client.create(Service, service({ clusterIP: "None" }))

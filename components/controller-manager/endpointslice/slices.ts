@@ -40,6 +40,8 @@ interface NewSlice extends SliceDraft {
 }
 interface ChangedSlice extends SliceDraft {
   readonly slice: EndpointSlice
+  /** The ports, where the slice gets others. */
+  readonly ports?: Group["ports"]
 }
 
 /** What is to become of the slices of one owner and address family. */
@@ -65,8 +67,8 @@ export const slicesOf = (service: Key, manager: string, informers: Informers): r
 /** Changes as few slices as possible: endpoints stay in their slice, and new ones fill free places or new slices. */
 export async function reconcileSlices(plan: SlicePlan, client: Client): Promise<void> {
   const { owner, family, labels, annotations } = plan
-  const { removed, ...planned } = changesOf(plan)
-  const { created, updated } = plan.hinted?.(planned) ?? planned
+  const { removed: unwanted, ...planned } = changesOf(plan)
+  const { created, updated, removed } = recycled(plan.hinted?.(planned) ?? planned, unwanted)
   for (const { endpoints, ports } of created) {
     await client.create(EndpointSlice, {
       metadata: {
@@ -81,14 +83,29 @@ export async function reconcileSlices(plan: SlicePlan, client: Client): Promise<
       ports,
     })
   }
-  for (const { slice, endpoints } of updated) {
+  for (const { slice, endpoints, ports } of updated) {
     await client.update(EndpointSlice, {
       ...slice,
       metadata: { ...slice.metadata, labels, annotations: { ...slice.metadata.annotations, ...annotations } },
       endpoints,
+      ...(ports === undefined ? {} : { ports }),
     })
   }
   for (const slice of removed) await removeSlice(slice, client)
+}
+
+/**
+ * Writes new slices into those that would be removed, for instance the first endpoints of a Service into its empty
+ * slice: one write instead of two, and clients never see a Service without slices. Source: finalize in reconciler.go.
+ */
+function recycled({ created, updated }: Pick<SliceChanges, "created" | "updated">, unwanted: readonly EndpointSlice[]) {
+  const count = Math.min(created.length, unwanted.length)
+  const reused = unwanted.slice(0, count).map((slice, i) => ({ slice, ...created[created.length - 1 - i]! }))
+  return {
+    created: created.slice(0, created.length - count),
+    updated: [...updated, ...reused],
+    removed: unwanted.slice(count),
+  }
 }
 
 function changesOf(plan: SlicePlan): SliceChanges & { readonly removed: readonly EndpointSlice[] } {
@@ -116,7 +133,7 @@ function changesOf(plan: SlicePlan): SliceChanges & { readonly removed: readonly
     for (const [i, { slice, endpoints }] of kept.entries()) {
       if (endpoints.length === 0 && !(keepOneEmpty && i === 0)) removed.push(slice)
       else if (
-        JSON.stringify(endpoints) === JSON.stringify(slice.endpoints?.map(compared)) &&
+        JSON.stringify(endpoints) === JSON.stringify((slice.endpoints ?? []).map(compared)) &&
         sameLabels(slice.metadata.labels, labels)
       )
         unchanged.push(slice)
