@@ -62,7 +62,8 @@ import { keepAddresses } from "./registry/core/service/ip-address.ts"
 import { createHooks } from "./registry/hooks.ts"
 import type { TokenLife } from "./registry/core/serviceaccount/token.ts"
 import type { ReviewToken } from "./registry/reviews/identity.ts"
-import type { Actor, Pipeline, UserInfo } from "./call/request.ts"
+import { OWN_USER } from "./call/own-user.ts"
+import type { Actor, Pipeline } from "./call/request.ts"
 import { tracedAdmission } from "./tracing/traced-admission.ts"
 import { tracedPipeline } from "./tracing/traced-pipeline.ts"
 import { TracedStorage } from "./tracing/traced-storage.ts"
@@ -168,9 +169,6 @@ const HOUR_MS = 3_600_000
  * off, or servers share the store. Upstream compacts etcd after five to ten minutes.
  */
 const WATCH_HISTORY_MS = 10 * 60_000
-
-/** The user as whom the server itself acts. */
-export const OWN_USER: UserInfo = { name: "system:apiserver", groups: ["system:masters"] }
 
 const keptHistoryMs = ({ freshen }: Storage, historyMs: number): number =>
   freshen === undefined && historyMs > 0 ? historyMs : Math.min(historyMs || Infinity, WATCH_HISTORY_MS)

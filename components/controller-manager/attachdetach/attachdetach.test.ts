@@ -129,6 +129,17 @@ const touch = async (cluster: Cluster, pod: string) => {
   await cluster.advance("10s")
 }
 
+test("nothing is attached to a node whose kubelet attaches volumes itself", async () => {
+  await using cluster = await withDisk()
+  const body = { metadata: { annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": null } } }
+  await cluster.client.patch(Node, "node-0", { type: "merge", body })
+  // when
+  await use(cluster, "first", "node-0")
+  await cluster.advance("10m")
+  // then
+  expect(await cluster.list(VolumeAttachment)).toEqual([])
+})
+
 describe("a volume of a CSI driver", () => {
   test("is attached to the node of its pod by a VolumeAttachment with upstream's name", async () => {
     await using cluster = await withDisk()

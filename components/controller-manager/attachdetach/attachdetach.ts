@@ -60,6 +60,7 @@ export const attachDetachController = (): Controller<Node> => {
     ],
     async reconcile(key, context) {
       const node = context.informers.of(Node).get(key)
+      if (node !== undefined && node.metadata.annotations?.[MANAGED] === undefined) return
       const wanted: ReadonlyMap<string, WantedVolume> =
         node === undefined ? new Map() : wantedOn(key, context.informers)
       const own = attachments.on(key, context.informers)
@@ -69,6 +70,12 @@ export const attachDetachController = (): Controller<Node> => {
     },
   })
 }
+
+/**
+ * An annotation of nodes whose volumes this controller attaches; kubelets of others do it themselves. Source:
+ * pkg/volume/util ControllerManagedAttachAnnotation.
+ */
+const MANAGED = "volumes.kubernetes.io/controller-managed-attach-detach"
 
 /** Returns the nodes with pods that may get a volume now. */
 function waitingFor({ spec }: VolumeAttachment, { informers }: ReconcileContext): readonly string[] {

@@ -72,6 +72,24 @@ describe("PodDisruptionBudget", () => {
     expect((await read(cluster)).status.disruptedPods ?? {}).toEqual({})
   })
 
+  test("is charged by the server in its own name, for a user without rights on budgets", async () => {
+    // given
+    await using cluster = await start()
+    await cluster.client.create(Pod, { metadata: { name: "web", labels }, spec: podSpec })
+    await budget(cluster, { minAvailable: 0 })
+    await cluster.settle()
+    // when
+    await evict(cluster, "web")
+    // then
+    const charge = cluster
+      .history({ kind: "PodDisruptionBudget" })
+      .find(({ object }) => Object.keys((object as PodDisruptionBudget).status.disruptedPods ?? {}).length > 0)!
+    expect(charge.author).toBe("system:apiserver")
+    expect(charge.object.metadata.managedFields).toContainEqual(
+      expect.objectContaining({ manager: "kube-apiserver", operation: "Update", subresource: "status" }),
+    )
+  })
+
   test("allows no eviction when the wanted number of pods is unknown", async () => {
     // given a pod of a controller without a scale
     await using cluster = await start()

@@ -11,6 +11,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 import { isReservedFor, resourceClaimNames } from "../../../pkg/pods/resource-claims.ts"
 import { evictDisrupted } from "../pod-control/evict-disrupted.ts"
 import { podsByResourceClaim } from "./indexes.ts"
@@ -109,7 +110,7 @@ function evictionTime(pod: Pod, informers: Informers): number | undefined {
   const times = devices.flatMap((device) =>
     taintsOf(device, informers).flatMap((taint) => evictionByTaint(device, taint) ?? []),
   )
-  return times.length === 0 ? undefined : Math.min(...times)
+  return times.length === 0 ? undefined : smallest(times)
 }
 
 /** Returns the evicting taints of an allocated device, as the newest generation of its pool has it. */
@@ -135,6 +136,6 @@ function evictionByTaint({ tolerations = [] }: DeviceRequestAllocationResult, ta
     .filter((toleration) => toleration.effect === "NoExecute" && toleratesDeviceTaint(toleration, taint))
     .map(({ tolerationSeconds }) => tolerationSeconds)
   if (seconds.includes(undefined)) return undefined
-  const tolerated = Math.min(...seconds.map((some = 0) => Math.max(0, some)))
+  const tolerated = smallest(seconds.map((some = 0) => Math.max(0, some)))
   return Date.parse(taint.timeAdded ?? "") + (seconds.length === 0 ? 0 : tolerated * 1000)
 }

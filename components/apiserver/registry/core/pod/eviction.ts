@@ -7,6 +7,7 @@ import { fromLabelSelector } from "../../../../../pkg/apimachinery/selectors/lab
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import { ignoresBudgets, mayGoUnready } from "../../../../../pkg/pods/eviction-rules.ts"
 import { isPodReady, transitionTime } from "../../../../../pkg/pods/pod-state.ts"
+import { OWN_MANAGER, OWN_USER } from "../../../call/own-user.ts"
 import type { ApiRequest, ApiResult, RequestOptions } from "../../../call/request.ts"
 import { admitBody } from "../../admission-attributes.ts"
 import type { RegistryContext } from "../../context.ts"
@@ -124,14 +125,20 @@ async function chargeBudget(
   const [budget] = budgets
   if (budget === undefined) return
   if (!isPodReady(pod) && mayGoUnready(budget)) return
+  // The server charges the budget in its own name: nobody needs a right on budgets to evict, nor owns their fields.
   const target: ApiRequest = {
     ...request,
+    user: OWN_USER,
+    userAgent: OWN_MANAGER,
     resource: PodDisruptionBudget,
-    subresource: undefined,
+    subresource: "status",
     name: budget.metadata.name,
     options,
   }
-  await updateBySubresource(context, PodDisruptionBudget, target, { change: (old) => charged(context, old, pod) })
+  await updateBySubresource(context, PodDisruptionBudget, target, {
+    change: (old) => charged(context, old, pod),
+    isTracked: true,
+  })
 }
 
 function charged({ clock }: RegistryContext, budget: PodDisruptionBudget, pod: Pod): PodDisruptionBudget {
