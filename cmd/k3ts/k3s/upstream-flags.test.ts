@@ -132,10 +132,7 @@ describe("--runtime-config", () => {
       "certificates.k8s.io/v1beta1=true",
       "serves nothing without a gate: add --feature-gates ClusterTrustBundle=true or PodCertificateRequest=true",
     ],
-    [
-      "coordination.k8s.io/v1beta1=true",
-      "coordination.k8s.io/v1beta1 is beta and off in Kubernetes 1.36, and not in k3ts",
-    ],
+    ["resource.k8s.io/v1beta2=true", "resource.k8s.io/v1beta2 is beta and off in Kubernetes 1.36, and not in k3ts"],
     ["app/v1", "unknown api group or version; did you mean apps/v1?"],
     ["apps/v1=maybe", "must be GROUP/VERSION=true or GROUP/VERSION=false"],
   ])("refuses %s", (given, message) => expect(() => refuseRuntimeConfig([given], DEFAULT_FEATURES)).toThrow(message))
