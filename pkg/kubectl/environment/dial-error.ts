@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { errorCode } from "./files.ts"
 
 /** The server that names are looked up at, as Go names it. */
@@ -11,8 +12,11 @@ function nameServer(): string {
   }
 }
 
-/** Returns an error of a connection in Go's words: `dial tcp 127.0.0.1:6443: connect: connection refused`. */
-export function dialError(err: Error, url: URL): Error {
+/**
+ * Returns an error of a connection in Go's words: `dial tcp 127.0.0.1:6443: connect: connection refused`. `local` is
+ * this end of the connection, where there was one: `127.0.0.1:40000`.
+ */
+export function dialError(err: Error, url: URL, local?: string): Error {
   const code = errorCode(err)
   const { address, port } = err as { readonly address?: string; readonly port?: number }
   const host = url.hostname.replace(/^\[|\]$/g, "")
@@ -36,7 +40,11 @@ export function dialError(err: Error, url: URL): Error {
     case "ENETUNREACH":
       return as(`dial tcp ${target}: connect: network is unreachable`)
     case "ECONNRESET":
-      return as(`read tcp ${target}: read: connection reset by peer`)
+      // The server has closed the connection in order, but has not answered.
+      if (err.message === "socket hang up") return as("EOF")
+      return as(`read tcp ${local === undefined ? "" : `${local}->`}${target}: read: connection reset by peer`)
+    case "HPE_INVALID_CONSTANT":
+      return as(malformedWords(err))
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
@@ -51,6 +59,13 @@ export function dialError(err: Error, url: URL): Error {
     default:
       return err
   }
+}
+
+/** Quotes the first line of an answer that is none of HTTP. Source: Go net/http/response.go, transport.go. */
+function malformedWords(err: Error): string {
+  const { rawPacket } = err as { readonly rawPacket?: Uint8Array }
+  const [line = ""] = new TextDecoder().decode(rawPacket).split(/\r?\n/, 1)
+  return `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${goQuoted(line)}`
 }
 
 /** Says for which names a certificate is. Source: Go crypto/x509 (HostnameError). */

@@ -8,6 +8,7 @@ import { passOn } from "../../runtime/http/pass-on.ts"
 import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
 import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
 import { dialError } from "./dial-error.ts"
+import { errorCode } from "./files.ts"
 import { expiredError, isExpired } from "./expired-certificate.ts"
 import { hostOf, portOf, tlsOf } from "./host-address.ts"
 
@@ -67,21 +68,38 @@ async function sendOver(call: HttpRequest): Promise<HttpResponse> {
   }
   return new Promise((resolve, reject) => {
     const request = isTls ? httpsRequest({ ...options, ...tlsOf(tls, url), agent: agentOf(tls) }) : httpRequest(options)
+    let local: string | undefined
+    request.once("socket", (socket) => {
+      const note = () => (local = `${socket.localAddress}:${socket.localPort}`)
+      if (socket.connecting) socket.once("connect", note)
+      else note()
+    })
+    let failure: Error | undefined
     const fail = (err: Error) => {
+      failure = err
       if (signal?.aborted === true) reject(signal.reason as Error)
       else if (isExpired(err)) void expiredError(err, url).then(reject)
-      else reject(dialError(err, url))
+      else if (request.reusedSocket && isRepeatable(call) && errorCode(err) === "ECONNRESET") resolve(sendOver(call))
+      else reject(dialError(err, url, local))
     }
     request.on("error", fail)
     onUnwantedUpgrade(request, fail)
     request.once("response", (incoming: IncomingMessage) => {
       incoming.on("error", () => undefined)
-      resolve(responseOf(incoming))
+      const cut = () => (failure === undefined ? new Error("unexpected EOF") : dialError(failure, url, local))
+      resolve(responseOf(incoming, cut))
     })
     if (call.parts === undefined) request.end(body)
     else void passOn(call.parts, request).catch((err: unknown) => request.destroy(err as Error))
   })
 }
+
+/**
+ * Whether a request may be sent again over another connection, when the server has closed the one that was kept before
+ * it has read the request. Source: Go net/http/request.go (isReplayable).
+ */
+const isRepeatable = ({ method, body, parts }: HttpRequest): boolean =>
+  ["GET", "HEAD", "OPTIONS", "TRACE"].includes(method) && body === undefined && parts === undefined
 
 async function proxyOptions({ url, tls, proxy }: HttpRequest): Promise<RequestOptions> {
   const { dialThroughProxy } = await import("./host-proxy.ts")
@@ -89,7 +107,8 @@ async function proxyOptions({ url, tls, proxy }: HttpRequest): Promise<RequestOp
   return { createConnection: () => socket, agent: false }
 }
 
-function responseOf(incoming: IncomingMessage): HttpResponse {
+/** `cut` gives the error of a body that ends too early. */
+function responseOf(incoming: IncomingMessage, cut: () => Error): HttpResponse {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(incoming.headers))
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value
@@ -98,7 +117,15 @@ function responseOf(incoming: IncomingMessage): HttpResponse {
     headers,
     warnings: incoming.headersDistinct?.["warning"] ?? [],
     protocol: `HTTP/${incoming.httpVersion}`,
-    body: incoming,
+    body: wholeBody(incoming, cut),
     cancel: () => void incoming.destroy(),
+  }
+}
+
+async function* wholeBody(incoming: IncomingMessage, cut: () => Error): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for await (const part of incoming) yield part as Uint8Array
+  } catch (err) {
+    throw errorCode(err) === "ECONNRESET" ? cut() : err
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../errors/error-message.ts"
 import { Aggregate } from "../errors/aggregate.ts"
 import type { FieldValidation } from "../command/shared-flags.ts"
 import { GroupVersionNotFound, patchOperation, type OpenApi, type OpenApiDocument } from "../rest/openapi.ts"
@@ -24,7 +25,7 @@ export const validatorOf = (
         const object = parseJson(json)
         if (!isJsonObject(object)) throw new Error("invalid object to validate")
         const kind = kindOf(object)
-        await supportsValidation(kind, await openApi())
+        await askOpenApi(kind, await openApi())
       }
 
 /** @throws Aggregate in upstream's words when the object does not say what it is */
@@ -44,6 +45,19 @@ function kindOf(object: Unstructured): GroupVersionKind {
   ]
   if (errors.length > 0) throw new Aggregate(errors)
   return { ...parseGroupVersion(apiVersion as string), kind: kind as string }
+}
+
+/** Reads version 3 of OpenAPI, and the document of version 2 where that fails. @throws Error that version 2 fails with */
+async function askOpenApi(kind: GroupVersionKind, openApi: OpenApi): Promise<void> {
+  try {
+    await supportsValidation(kind, openApi)
+  } catch {
+    try {
+      await openApi.swagger()
+    } catch (err) {
+      throw new Error(`failed to download openapi: ${errorMessage(err)}`, { cause: err })
+    }
+  }
 }
 
 /** Whether the server itself validates objects of a kind: those of a custom one as it does Namespaces. */

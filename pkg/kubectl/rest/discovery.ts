@@ -3,7 +3,7 @@ import { isNotFound } from "../errors/status-error.ts"
 import { splitDiscovery, type AggregatedDiscovery, type SplitDiscovery } from "./aggregated-discovery.ts"
 import type { ApiGroup, ApiResource, ApiResourceList } from "./api-resource.ts"
 import type { DiscoveryCache } from "./discovery-cache.ts"
-import { parseGroupVersion } from "./json.ts"
+import { goParsed, parseGroupVersion } from "./json.ts"
 import type { RestClient } from "./rest-client.ts"
 import type { RestRequest } from "./rest-request.ts"
 
@@ -147,7 +147,12 @@ export class Discovery {
 
   /** What `/version` says. */
   async serverVersion(): Promise<Readonly<Record<string, unknown>>> {
-    return this.#client.object(this.#request("/version"))
+    const { body } = await this.#client.raw(this.#request("/version"))
+    try {
+      return goParsed(body) as Readonly<Record<string, unknown>>
+    } catch (err) {
+      throw new Error(`unable to parse the server version: ${(err as Error).message}`, { cause: err })
+    }
   }
 
   #request(path: string, accept?: string): RestRequest {
@@ -181,12 +186,12 @@ export class Discovery {
     const nothing = { groups: [], lists: new Map<string, ApiResourceList>(), stale: [] }
     let answer: { readonly response: HttpResponse; readonly body: Uint8Array }
     try {
-      answer = await this.#client.bytes(this.#request(path, ACCEPT))
+      answer = await this.#client.raw(this.#request(path, ACCEPT))
     } catch (err) {
       if (path === "/api" && isNotFound(err)) return nothing
       throw err
     }
-    const value = JSON.parse(new TextDecoder().decode(answer.body)) as AggregatedDiscovery & {
+    const value = goParsed(answer.body) as AggregatedDiscovery & {
       readonly versions?: readonly string[]
       readonly groups?: readonly ApiGroup[]
     }

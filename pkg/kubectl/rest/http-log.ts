@@ -10,7 +10,7 @@ export type LogLine = (place: string, line: string) => void
  * Logs requests and answers: from level 6 on that they were sent, from 7 on headers, from 8 on bodies, at 9 as a
  * command of curl. Source: client-go transport/round_trippers.go.
  */
-export function httpLog(level: number, clock: Clock, print: LogLine): Omit<RequestLog, "watchFailed"> {
+export function httpLog(level: number, clock: Clock, print: LogLine): Omit<RequestLog, "bodyFailed" | "watchFailed"> {
   const withCurl = level >= 9
   return {
     begin(method, url, headers, body) {
@@ -23,7 +23,7 @@ export function httpLog(level: number, clock: Clock, print: LogLine): Omit<Reque
         const ms = Math.floor(clock.monotonic() - began)
         const words = response === undefined ? "" : `${response.status} ${statusWords(response.status)}`.trim()
         const status = `status=${quoted(words)}`
-        const answered = response === undefined || level < 8 ? "" : ` headers=${block(headerText(response.headers))}`
+        const answered = level < 8 ? "" : ` headers=${block(headerText(response?.headers ?? {}))}`
         if (level === 6 || withCurl)
           print("round_trippers.go:632", `"Response" ${about} ${status}${withCurl ? answered : ""} milliseconds=${ms}`)
         else print("round_trippers.go:632", `"Response" ${status}${answered} milliseconds=${ms}`)
@@ -68,12 +68,12 @@ function masked(name: string, value: string): string {
   return value.length > type.length + 1 ? `${type} <masked>` : type
 }
 
-/** Headers that are added below the place where upstream logs. */
-const UNLOGGED = ["Accept-Encoding", "Kubectl-Command", "Kubectl-Session"]
+/** Headers that are added below the place where upstream logs, and those of a connection, which HTTP/2 does not have. */
+const UNLOGGED = ["accept-encoding", "kubectl-command", "kubectl-session", "connection", "keep-alive"]
 
 const pairs = (headers: Headers): readonly (readonly [string, string])[] =>
   Object.entries(headers)
-    .filter(([name]) => !UNLOGGED.includes(name))
+    .filter(([name]) => !UNLOGGED.includes(name.toLowerCase()))
     .flatMap(([name, value]) => [value].flat().map((each) => [canonicalHeader(name), masked(name, each)] as const))
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 

@@ -1,4 +1,5 @@
 import { exactValue } from "../../apimachinery/json/exact-number.ts"
+import { jsonFault } from "../../apimachinery/json/json-fault.ts"
 
 export { goJson } from "../../go-fmt/go-json.ts"
 
@@ -45,6 +46,16 @@ const UNUSUAL_NUMBER = /[:[,]\s*-?(?:\d{16,}|\d+\.\d*0(?!\d)|\d+(?:\.\d+)?[eE]|0
 /** Reads JSON so that large numbers stay what they are. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   return UNUSUAL_NUMBER.test(text) ? JSON.parse(text, exactValue) : JSON.parse(text)
+}
+
+/** Reads the JSON of an answer. @throws Error in Go's words */
+export function goParsed(bytes: Uint8Array): unknown {
+  const text = new TextDecoder().decode(bytes)
+  try {
+    return parseJson(text)
+  } catch (err) {
+    throw new Error(jsonFault(text), { cause: err })
+  }
 }
 
 /** Copies a value with the keys of all its objects in order. Values that know how they are written stay. */

@@ -53,6 +53,11 @@ export class Log {
     const print = (place: string, line: string) => this.#print("I", place, line)
     return {
       ...(this.level < 6 ? noRequestLog : httpLog(this.level, this.#clock, print)),
+      bodyFailed: ({ message }) =>
+        this.plainError(
+          "request.go:1196",
+          `"Unexpected error when reading response body" err=${JSON.stringify(message)}`,
+        ),
       watchFailed: ({ message }) =>
         this.info(5, `Unable to decode an event from the watch stream: ${message}`, "streamwatcher.go:129"),
     }

@@ -1,6 +1,6 @@
 import { isNotFound } from "../errors/status-error.ts"
 import { DISCOVERY_TIMEOUT_MS } from "./discovery.ts"
-import { parseJson, type Unstructured } from "./json.ts"
+import { goParsed } from "./json.ts"
 import type { RestClient } from "./rest-client.ts"
 import type { GroupVersionKind } from "./rest-mapper.ts"
 import type { SwaggerDocument } from "../explain/explain-v2.ts"
@@ -30,6 +30,7 @@ export class GroupVersionNotFound extends Error {
 /** The OpenAPI documents of a server. Source: client-go openapi3/root.go. */
 export class OpenApi {
   readonly #client: RestClient
+  #swagger: Promise<SwaggerDocument> | undefined
   #paths: Promise<Readonly<Record<string, string>>> | undefined
   readonly #documents = new Map<string, Promise<OpenApiDocument>>()
 
@@ -51,38 +52,44 @@ export class OpenApi {
   }
 
   /** The one document of version 2 of OpenAPI, which has all kinds. */
-  async swagger(): Promise<SwaggerDocument> {
-    const { body } = await this.#client.bytes({
+  swagger(): Promise<SwaggerDocument> {
+    return (this.#swagger ??= this.#readSwagger())
+  }
+
+  async #readSwagger(): Promise<SwaggerDocument> {
+    const { body } = await this.#client.raw({
       method: "GET",
       path: "/openapi/v2",
       accept: "application/json",
       timeoutMs: DISCOVERY_TIMEOUT_MS,
     })
-    return parseJson(new TextDecoder().decode(body)) as SwaggerDocument
+    return goParsed(body) as SwaggerDocument
   }
 
   async #read(path: string): Promise<OpenApiDocument> {
     const paths = await this.paths()
     if (!Object.hasOwn(paths, path))
       throw new GroupVersionNotFound(`GroupVersion (${path}) not found as OpenAPI V3 path`)
-    const { body } = await this.#client.bytes({
+    const { body } = await this.#client.raw({
       method: "GET",
       path: paths[path]!,
       accept: "application/json",
       timeoutMs: DISCOVERY_TIMEOUT_MS,
     })
-    return parseJson(new TextDecoder().decode(body)) as OpenApiDocument
+    return goParsed(body) as OpenApiDocument
   }
 
   async #readPaths(): Promise<Readonly<Record<string, string>>> {
-    const answer: Unstructured = await this.#client.object({
+    const { body } = await this.#client.raw({
       method: "GET",
       path: "/openapi/v3",
       accept: "application/json, */*",
       timeoutMs: DISCOVERY_TIMEOUT_MS,
     })
-    const paths = (answer["paths"] ?? {}) as Readonly<Record<string, { readonly serverRelativeURL: string }>>
-    return Object.fromEntries(Object.entries(paths).map(([path, { serverRelativeURL }]) => [path, serverRelativeURL]))
+    const { paths } = goParsed(body) as { readonly paths?: Readonly<Record<string, { serverRelativeURL: string }>> }
+    return Object.fromEntries(
+      Object.entries(paths ?? {}).map(([path, { serverRelativeURL }]) => [path, serverRelativeURL]),
+    )
   }
 }
 

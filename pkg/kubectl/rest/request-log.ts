@@ -10,6 +10,8 @@ export interface RequestLog {
     body: string | Uint8Array | undefined,
   ): (response: HttpResponse | undefined) => void
   body(bytes: Uint8Array): void
+  /** The body of an answer has ended too early. */
+  bodyFailed(err: Error): void
   /** A watch has ended, but not by its server. */
   watchFailed(err: Error): void
 }
@@ -17,5 +19,6 @@ export interface RequestLog {
 export const noRequestLog: RequestLog = {
   begin: () => () => undefined,
   body: () => undefined,
+  bodyFailed: () => undefined,
   watchFailed: () => undefined,
 }

@@ -28,6 +28,13 @@ export function statusIn(text: string): Status | undefined {
 
 const isPlain = (text: string): boolean => text.trim() !== ""
 
+/** Returns the error of an answer that is none, by its code alone, whatever Status the server sends. */
+export const unreadErrorOf = (
+  { method, path }: Pick<RestRequest, "method" | "path">,
+  response: HttpResponse,
+  body: Uint8Array,
+): StatusError => new StatusError(genericStatus(response, method, path, new TextDecoder().decode(body)))
+
 /** Source: apimachinery pkg/api/errors/errors.go (NewGenericServerResponse). */
 function genericStatus({ status: code, headers }: HttpResponse, method: string, path: string, text: string): Status {
   const verb = method.toLowerCase()

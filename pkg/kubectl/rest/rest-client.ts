@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { jsonFault } from "../../apimachinery/json/json-fault.ts"
 import { formatDuration } from "../../apimachinery/scalars/time.ts"
 import { sleep, type Timer } from "../../clock/clock.ts"
+import { errorMessage } from "../../errors/error-message.ts"
 import { shownUrl, type RestConfig } from "../config/rest-config.ts"
 import type { Connect, HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
@@ -11,14 +13,25 @@ import type { Credentials } from "./credentials.ts"
 import { gunzipped } from "./gunzip.ts"
 import { parseJson, type Unstructured } from "./json.ts"
 import type { RestRequest } from "./rest-request.ts"
-import { statusErrorOf, statusIn } from "./response-error.ts"
+import { statusErrorOf, statusIn, unreadErrorOf } from "./response-error.ts"
+import { BROKEN_RETRY_MS, isBroken, MOST_RETRIES, withPrevious } from "./retry.ts"
 import type { RequestLog } from "./request-log.ts"
 import type { Warnings } from "./warnings.ts"
 import { watchEvents, type WatchEvent } from "./watch-events.ts"
 
-const MOST_RETRIES = 10
 /** A path behind that of a version: `/api/v1/pods`. */
 const IS_RESOURCE = /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/./
+
+/** The types of bodies that are read as JSON. */
+const DECODED_TYPE = /^\s*application\/(?:json|[^;]*\+json)\s*(?:;|$)/i
+
+/** An answer with all of its body. */
+export interface WholeAnswer {
+  readonly response: HttpResponse
+  readonly body: Uint8Array
+}
+
+const isRefusal = ({ response: { status } }: WholeAnswer): boolean => status < 200 || status > 206
 
 /** Sends requests with kubectl's headers, and reads answers. */
 export class RestClient {
@@ -73,10 +86,6 @@ export class RestClient {
     return url
   }
 
-  #shown(request: RestRequest): string {
-    return shownUrl(this.url(request), this.config)
-  }
-
   /** What stands before the path of objects of the past. What the server has is that of now. */
   #past(path: string): string {
     const { at } = this.config
@@ -127,15 +136,24 @@ export class RestClient {
   }
 
   /**
-   * Sends a request, and again where the server asks to wait.
+   * Sends a request, and again where the server asks to wait; with `persistent` also where the connection breaks.
    * @throws UrlError when there is no answer
    */
-  async send(request: RestRequest): Promise<HttpResponse> {
+  async send(request: RestRequest, persistent = false): Promise<HttpResponse> {
     const url = this.url(request)
     const { method } = request
+    let previous: UrlError | undefined
     for (let retries = 0; ; retries++) {
       const headers = await this.#identified(request, url)
-      const response = await this.#once(request, url, headers)
+      let response: HttpResponse
+      try {
+        response = await this.#once(request, url, headers)
+      } catch (err) {
+        if (!persistent || retries >= MOST_RETRIES || !isBroken(request, err)) throw withPrevious(err, previous)
+        previous = err
+        await sleep(this.#environment.clock, BROKEN_RETRY_MS, request.signal)
+        continue
+      }
       this.#parts.warnings.received(response.warnings)
       if (response.status === 401 && (await this.#parts.credentials.refresh()) && retries === 0) {
         response.cancel()
@@ -177,7 +195,7 @@ export class RestClient {
       request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
     const finish = this.#parts.log.begin(method, shownUrl(url, this.config), headers, body)
     try {
-      const response = await connect.send({
+      const sent = await connect.send({
         method,
         url,
         headers,
@@ -186,8 +204,8 @@ export class RestClient {
         ...(body === undefined ? {} : { body }),
         ...(this.config.proxy === undefined ? {} : { proxy: this.config.proxy }),
       })
-      finish(response)
-      const whole = response.headers["content-encoding"] === "gzip" ? gunzipped(response) : response
+      const whole = sent.headers["content-encoding"] === "gzip" ? gunzipped(sent) : sent
+      finish(whole)
       return timer === undefined ? whole : limited(whole, timer, controller.signal)
     } catch (err) {
       timer?.cancel()
@@ -238,23 +256,53 @@ export class RestClient {
   }
 
   /** Sends a request and returns the bytes of the answer. @throws StatusError, UrlError */
-  async bytes(request: RestRequest): Promise<{ readonly response: HttpResponse; readonly body: Uint8Array }> {
-    const response = await this.send(request)
-    const body = await collect(response.body, request, this.#shown(request))
+  async bytes(request: RestRequest): Promise<WholeAnswer> {
+    const answer = await this.#whole(request)
+    if (isRefusal(answer)) throw this.#errorOf(request, answer.response, answer.body)
+    return answer
+  }
+
+  /**
+   * The same for what client-go reads without a type, as discovery: of a refusal it does not read the server's Status.
+   * @throws StatusError, UrlError
+   */
+  async raw(request: RestRequest): Promise<WholeAnswer> {
+    const answer = await this.#whole(request)
+    if (isRefusal(answer)) throw unreadErrorOf(request, answer.response, answer.body)
+    return answer
+  }
+
+  async #whole(request: RestRequest): Promise<WholeAnswer> {
+    const response = await this.send(request, true)
+    const body = await this.#collect(response)
     this.#parts.log.body(body)
-    if (response.status < 200 || response.status > 206) throw this.#errorOf(request, response, body)
     return { response, body }
+  }
+
+  /** @throws Error in client-go's words for a body that ends too early */
+  async #collect({ body }: HttpResponse): Promise<Uint8Array> {
+    const parts: Uint8Array[] = []
+    try {
+      for await (const part of body) parts.push(part)
+    } catch (err) {
+      this.#parts.log.bodyFailed(err as Error)
+      const message = `unexpected error when reading response body. Please retry. Original error: ${errorMessage(err)}`
+      throw new Error(message, { cause: err })
+    }
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 
   /** Sends a request and returns the object of the answer. @throws StatusError, UrlError */
   async object(request: RestRequest): Promise<Unstructured> {
     const { response, body } = await this.bytes(request)
+    const { "content-type": type = "" } = response.headers
+    if (type !== "" && !DECODED_TYPE.test(type)) throw new Error(`serializer for ${type} doesn't exist`)
     const text = new TextDecoder().decode(body)
     let value: unknown
     try {
       value = parseJson(text)
     } catch (err) {
-      throw new Error(`couldn't get version/kind; json parse error: ${(err as Error).message}`, { cause: err })
+      throw new Error(`couldn't get version/kind; json parse error: ${jsonFault(text)}`, { cause: err })
     }
     const object = value as Unstructured
     if (object.kind === "Status" && object["status"] === "Failure")
@@ -266,7 +314,7 @@ export class RestClient {
   async stream(request: RestRequest): Promise<HttpResponse> {
     const response = await this.send(request)
     if (response.status >= 200 && response.status <= 206) return response
-    throw this.#errorOf(request, response, await collect(response.body, request, this.#shown(request)))
+    throw this.#errorOf(request, response, await this.#collect(response))
   }
 
   /** Sends a watch and yields its events until the server ends it or `signal` aborts. @throws StatusError, UrlError */
@@ -306,16 +354,6 @@ function limited(response: HttpResponse, timer: Timer, signal: AbortSignal): Htt
     response.cancel()
   }
   return { ...response, body: read(), cancel }
-}
-
-async function collect(body: AsyncIterable<Uint8Array>, { method }: RestRequest, url: string): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  try {
-    for await (const part of body) parts.push(part)
-  } catch (err) {
-    throw new UrlError(operationOf(method), url, err as Error)
-  }
-  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
 }
 
 /** Go names requests in its errors by their methods: `Get`. */

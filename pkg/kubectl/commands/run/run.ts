@@ -169,18 +169,14 @@ async function create(
 ): Promise<Unstructured> {
   const { flags: values, factory } = invocation
   const { namespace, explicit } = await factory.namespace()
+  const mapping = await (await factory.restMapper()).restMapping("", resource === "pods" ? "Pod" : "Service", "v1")
   const object = recorded(made, invocation)
   if (dryRun === "client") {
     const { name, ...metadata } = object.metadata ?? {}
     const placed = { ...(name === undefined ? {} : { name }), ...(explicit ? { namespace } : {}), ...metadata }
     return typedObject({ ...object, metadata: placed })
   }
-  const { kind = "" } = object
-  const helper = new Helper(await factory.client(), {
-    resource: { group: "", version: "v1", resource },
-    kind: { group: "", version: "v1", kind },
-    namespaced: true,
-  })
+  const helper = new Helper(await factory.client(), mapping)
   const answer = await helper.create(namespace, values["save-config"] ? annotated(object) : object, {
     fieldManager: values["field-manager"],
     serverDryRun: dryRun === "server",

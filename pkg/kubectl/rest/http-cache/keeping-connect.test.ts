@@ -109,7 +109,14 @@ test("a response is kept unpacked, in a file of upstream's form, name and mode",
   // given a packed response
   const { get } = stage([
     {
-      headers: { etag: '"1"', "content-encoding": "gzip", "content-length": "33", vary: "Accept", date: DATE },
+      headers: {
+        etag: '"1"',
+        "content-encoding": "gzip",
+        "content-length": "33",
+        connection: "keep-alive",
+        vary: "Accept",
+        date: DATE,
+      },
       body: gzipSync("document"),
     },
   ])
@@ -119,7 +126,7 @@ test("a response is kept unpacked, in a file of upstream's form, name and mode",
   const bytes = await readFile(join(folder, NAME))
   const response = bytes.subarray(32)
   expect(bytes.subarray(0, 32)).toEqual(createHash("sha256").update(response).digest())
-  const lines = ["HTTP/2.0 200 OK", "Content-Length: 8", `Date: ${DATE}`, 'Etag: "1"', "Vary: Accept"]
+  const lines = ["HTTP/2.0 200 OK", `Date: ${DATE}`, 'Etag: "1"', "Vary: Accept"]
   expect(response.toString()).toBe([...lines, "X-Varied-Accept: application/json", "", "document"].join("\r\n"))
   const modes = await Promise.all([folder, join(folder, NAME)].map(async (path) => (await stat(path)).mode & 0o777))
   expect(modes.map((mode) => mode.toString(8))).toEqual(["750", "660"])

@@ -38,15 +38,17 @@ async function get({ connect, addressOf, kept, clock }: Parts, request: HttpRequ
   const response = await connect.send({ ...request, headers: { ...request.headers, ...validatorsOf(known) } })
   if (response.status === 304 && known !== undefined) {
     for await (const _ of response.body);
-    const { "content-length": _, "transfer-encoding": __, connection: ___, ...headers } = response.headers
+    const { "content-length": _, ...headers } = endToEnd(response.headers)
     const current = { ...known, headers: { ...known.headers, ...headers } }
     await kept.write(address, responseText(current))
     return sent(current)
   }
   if (response.status !== 200) return response
   const plain = response.headers["content-encoding"] === "gzip" ? gunzipped(response) : response
-  if (isWorthKeeping(plain.headers, clock.now()))
-    return { ...plain, body: keptAtEnd(plain, request, (bytes) => kept.write(address, bytes)) }
+  if (isWorthKeeping(plain.headers, clock.now())) {
+    const varied = { ...plain, headers: { ...plain.headers, ...variedHeaders(plain, request) } }
+    return { ...varied, body: keptAtEnd(varied, (bytes) => kept.write(address, bytes)) }
+  }
   if (bytes !== undefined) await kept.remove(address)
   return plain
 }
@@ -65,6 +67,20 @@ function sentHeader({ headers }: HttpRequest, name: string): string {
   return typeof value === "string" ? value : value.join(", ")
 }
 
+/** What the request says in the headers on which the response depends. */
+const variedHeaders = ({ headers }: HttpResponse, request: HttpRequest): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    variedBy(headers)
+      .map((name) => [VARIED + name, sentHeader(request, name)] as const)
+      .filter(([, value]) => value !== ""),
+  )
+
+/** The headers that are not about the connection. */
+function endToEnd(headers: HttpResponse["headers"]): HttpResponse["headers"] {
+  const { connection: _, "keep-alive": __, "transfer-encoding": ___, ...rest } = headers
+  return rest
+}
+
 const validatorsOf = (known: WholeResponse | undefined): Readonly<Record<string, string>> => ({
   ...(known?.headers["etag"] === undefined ? {} : { "If-None-Match": known.headers["etag"] }),
   ...(known?.headers["last-modified"] === undefined ? {} : { "If-Modified-Since": known.headers["last-modified"] }),
@@ -79,7 +95,6 @@ const sent = (response: WholeResponse): HttpResponse => ({
 /** The body of a response, which `keep` gets when all of it has been read. */
 async function* keptAtEnd(
   response: HttpResponse,
-  request: HttpRequest,
   keep: (bytes: Uint8Array) => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const parts: Uint8Array[] = []
@@ -87,9 +102,5 @@ async function* keptAtEnd(
     parts.push(part)
     yield part
   }
-  const varied = variedBy(response.headers)
-    .map((name) => [VARIED + name, sentHeader(request, name)] as const)
-    .filter(([, value]) => value !== "")
-  const headers = { ...response.headers, ...Object.fromEntries(varied) }
-  await keep(responseText({ ...response, headers, body: Buffer.concat(parts) }))
+  await keep(responseText({ ...response, headers: endToEnd(response.headers), body: Buffer.concat(parts) }))
 }

@@ -12,12 +12,13 @@ const STATUS_LINE = /^(HTTP\/\d\.\d) (\d{3})(?: |$)/
 
 /** Returns a response with status 200 as HTTP/1.1 would send it. Source: Go net/http/httputil DumpResponse. */
 export function responseText({ headers, warnings, protocol, body }: WholeResponse): Uint8Array {
-  const { "content-length": _, "transfer-encoding": __, warning: ___, ...rest } = headers
+  const { "content-length": length, warning: _, ...rest } = headers
   const lines = [
     ...Object.entries(rest).map(([name, value]) => `${canonicalHeader(name)}: ${value}`),
     ...warnings.map((warning) => `Warning: ${warning}`),
   ].sort()
-  const head = [`${protocol} 200 OK`, `Content-Length: ${body.length}`, ...lines].join("\r\n")
+  const lengths = length === undefined ? [] : [`Content-Length: ${body.length}`]
+  const head = [`${protocol} 200 OK`, ...lengths, ...lines].join("\r\n")
   return Buffer.concat([Buffer.from(head + HEAD_END, "latin1"), body])
 }
 
