@@ -7,7 +7,11 @@ describe("parseKubeconfig", () => {
   test.each([
     { text: "a: [", message: "yaml: line 1: did not find expected node content" },
     { text: "- a", message: "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value" },
-    { text: "kind: Foo", message: 'no kind "Foo" is registered for version "v1" in scheme' },
+    {
+      text: "kind: Foo",
+      message:
+        'no kind "Foo" is registered for version "v1" in scheme "k8s.io/client-go/tools/clientcmd/api/latest/latest.go:50"',
+    },
     { text: "clusters: {a: b}", message: "json: cannot unmarshal object into Go struct field Config.clusters" },
   ])("refuses $text in client-go's words", ({ text, message }) => {
     expect(() => parseKubeconfig(text)).toThrow(message)

@@ -96,7 +96,7 @@ export function parseKubeconfig(text: string): Kubeconfig {
   const { kind = "Config", apiVersion = "v1" } = value
   if (kind !== "Config" || apiVersion !== "v1")
     throw new Error(
-      `no kind ${goQuoted(String(kind))} is registered for version ${goQuoted(String(apiVersion))} in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind ${goQuoted(String(kind))} is registered for version ${goQuoted(String(apiVersion))} in scheme "k8s.io/client-go/tools/clientcmd/api/latest/latest.go:50"`,
     )
   for (const [name, cluster] of named(value["clusters"], "clusters", "cluster"))
     config.clusters.set(name, cluster as Cluster)
