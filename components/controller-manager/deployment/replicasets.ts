@@ -4,6 +4,7 @@ import { scaledValue } from "../../../pkg/apimachinery/scalars/intstr.ts"
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import type { PodTemplateSpec } from "../../../pkg/api/core/v1/podtemplate/podtemplatespec.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { controllerOf, controllerRef } from "../../../pkg/controller/owned.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
@@ -178,6 +179,15 @@ async function createReplicaSet(
     const there = await client.get(ReplicaSet, { name, namespace: deployment.metadata.namespace })
     if (controllerOf(there)?.uid === deployment.metadata.uid && deepEqual(withoutHash(there.spec.template), template))
       return there
+    if (hasJustCollided(deployment, there, context.clock)) {
+      events.event(
+        deployment,
+        "Warning",
+        "ReplicaSetCreateError",
+        `Replica set "${name}" has another pod template than it was created with; the next attempt waits`,
+      )
+      throw err
+    }
     // Another template has the same hash: the collision count changes the hash of the next attempt.
     await client.updateStatus(Deployment, {
       ...deployment,
@@ -185,6 +195,20 @@ async function createReplicaSet(
     })
     throw err
   }
+}
+
+/**
+ * Tells whether the Deployment's own ReplicaSet of this hash is so young that the next hash must wait: 2 s after the
+ * first collision, then twice as long each time, at most five minutes. A hash that collides by chance is that of an
+ * older template. A young one is that of a ReplicaSet whose template a webhook or a policy changes, or which loses a
+ * field whose feature gate was turned off: it never is the Deployment's, and each attempt would leave one more of them.
+ * Differs from upstream: there such attempts are limited only by the rate of the client's requests.
+ */
+function hasJustCollided(deployment: Deployment, there: ReplicaSet, clock: Clock): boolean {
+  const { collisionCount = 0 } = deployment.status
+  if (collisionCount === 0 || controllerOf(there)?.uid !== deployment.metadata.uid) return false
+  const wait = Math.min(1000 * 2 ** collisionCount, 300_000)
+  return clock.now() - Date.parse(there.metadata.creationTimestamp!) < wait
 }
 
 /** Returns the next number of replicas of the current ReplicaSet. Source: NewRSNewReplicas. */
