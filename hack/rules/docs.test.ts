@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { spawnSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 
@@ -58,5 +59,15 @@ describe("the documentation", () => {
     )
     expect(folders.filter((folder) => ![...told.values()].flat().includes(folder))).toEqual([])
     expect([...told].flatMap(([row, of]) => lackingIn(row, [...of, "hack"]))).toEqual([])
+  })
+
+  test("the top of the repository has no file that was left there by mistake", () => {
+    const { stdout, status } = spawnSync("git", ["ls-files"], { cwd: root, encoding: "utf8" })
+    if (status !== 0) return // a source package is no repository
+    const expected = ["CHANGELOG.md", "LICENSE", "README.md", "bunfig.toml", "package-lock.json", "package.json"]
+    expect(stdout.split("\n").filter((path) => !/^\.|\//.test(path) && path !== "")).toEqual([
+      ...expected,
+      "tsconfig.json",
+    ])
   })
 })
