@@ -6,6 +6,7 @@ import type { Informers } from "../../pkg/client/informer.ts"
 import { createInformers, type InformersOptions } from "../../pkg/client/informers.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import { unlessAborted } from "../../pkg/flow/unless-aborted.ts"
 import { pushAll } from "../../pkg/lists/push-all.ts"
 
 /** What all parts of the program share: time, randomness, the log and background work. */
@@ -93,7 +94,12 @@ const transportUntil = (transport: Transport, until: AbortSignal): Transport => 
   return {
     async call(call, signal) {
       if (until.aborted) throw refusal()
-      return transport.call(call, signal)
+      try {
+        // A request that is under way may never be answered: its server may have crashed.
+        return await unlessAborted(transport.call(call, signal), until)
+      } catch (err) {
+        throw until.aborted ? refusal() : err
+      }
     },
     watch(resource, options, handlers) {
       if (!until.aborted) return transport.watch(resource, options, handlers)
