@@ -24,7 +24,6 @@ const DIFFERENT: Readonly<Record<string, readonly string[]>> = {
   "apps/v1 DaemonSet full": METADATA_ALONE,
   "autoscaling/v1 HorizontalPodAutoscaler annotations": METADATA_ALONE,
   "storage.k8s.io/v1 CSINode minimal": ["created from protobuf in our own words"],
-  "coordination.k8s.io/v1 Lease full": ["created from JSON"],
   "discovery.k8s.io/v1 EndpointSlice minimal": ["created from JSON"],
   "discovery.k8s.io/v1 EndpointSlice IPv6": ["created from JSON"],
   "discovery.k8s.io/v1 EndpointSlice names": ["created from JSON"],
