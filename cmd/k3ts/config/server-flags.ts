@@ -22,7 +22,7 @@ import { tlsFlags } from "./tls-flags.ts"
 import { nodeLifecycleFlags } from "./node-lifecycle-flags.ts"
 import { proxyFlags } from "./proxy-flags.ts"
 import { schedulerFlags } from "./scheduler-flags.ts"
-import { impliedByKubeletArgs, kubeletArg, splitKubeletArgs } from "./kubelet-args.ts"
+import { kubeletFlags } from "./kubelet-flags.ts"
 import { WITHOUT_EFFECT } from "../k3s/passed-flags.ts"
 import { PARTS_OF_K3S } from "../k3s/parts.ts"
 import { agentTokenFlags, joinTokenFlags } from "../token/flags.ts"
@@ -287,19 +287,7 @@ export const serverFlags = {
     placeholder: "PORT",
     defaultText: "10250; none with a simulated runtime",
   }),
-  "kubelet-arg": list(
-    kubeletArg,
-    "Setting of the kubelet: max-pods; pods-per-core; pod-max-pids; sync-frequency, how long volumes may lag behind their ConfigMaps " +
-      "(0s for not at all); eviction-hard and eviction-soft, as in eviction-hard=memory.available<500Mi; kube-reserved " +
-      "and system-reserved; image-gc-high-threshold; max-parallel-image-pulls; config, a file with a " +
-      "KubeletConfiguration; config-dir; and others that an error lists",
-    {
-      placeholder: "NAME=VALUE",
-      defaultText: "max-pods=110,sync-frequency=1m",
-      split: splitKubeletArgs,
-      implies: impliedByKubeletArgs,
-    },
-  ),
+  ...kubeletFlags,
   "container-runtime-endpoint": serverRuntimeFlag(),
   "default-local-storage-path": value(v.filePath.optional(), "Folder of the volumes of the class local-path", {
     placeholder: "DIR",
