@@ -95,6 +95,12 @@ export interface Plugin {
   preFilter?(state: CycleState, pod: Pod, nodes: NodeList): Status | { readonly nodes: ReadonlySet<string> }
   /** Whether preFilter reads the pods of other nodes: preemption then calls it again for each set of victims. */
   readonly looksAtAllNodes?: boolean
+  /**
+   * Replaces what preFilter has kept in `state` by what it would be if another pod were on the node as well. Called on
+   * a copy of the state, for pods that are nominated to the node, and not where preFilter has skipped the pod. Source:
+   * PreFilterExtensions.AddPod.
+   */
+  addPod?(state: CycleState, pod: Pod, added: Pod, node: NodeInfo): void
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Status
   /** Runs once before scoring; Skip leaves the plugin's score out. */
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[], all: NodeList): Status

@@ -220,7 +220,8 @@ function unschedulableOutcome(
 
 /**
  * Returns the first refusal of the node; undefined when every plugin accepts it. Nominated pods of at least this pod's
- * priority count as if they were on the node. Source: RunFilterPluginsWithNominatedPods.
+ * priority count as if they were on the node; since they may come to nothing, the node must do without them as well,
+ * which affinity to one of them does not. Source: RunFilterPluginsWithNominatedPods.
  */
 export function refusalBy(
   filters: readonly Plugin[],
@@ -234,8 +235,12 @@ export function refusalBy(
   )
   if (ahead.length === 0) return firstRefusal(filters, state, pod, node)
   const crowded = node.clone()
-  for (const other of ahead) crowded.add(other)
-  return firstRefusal(filters, state, pod, crowded)
+  const withThem: CycleState = new Map(state)
+  for (const other of ahead) {
+    crowded.add(other)
+    for (const plugin of filters) plugin.addPod?.(withThem, pod, other, crowded)
+  }
+  return firstRefusal(filters, withThem, pod, crowded) ?? firstRefusal(filters, state, pod, node)
 }
 
 /**

@@ -10,13 +10,19 @@ import {
   type Plugin,
 } from "../framework.ts"
 import type { InterPodAffinityArgs } from "../config/plugin-args.ts"
+import type { NodeInfo } from "../node-info.ts"
 import { TermSet, TopologyCounts, type NamespaceLabels } from "./pod-terms.ts"
 
 const NAME = "InterPodAffinity"
 
 /** Made by preFilter, once for each pod. */
-interface State {
+interface State extends Places {
   readonly near: TermSet
+  readonly away: TermSet
+  readonly matchesItself: boolean
+}
+
+interface Places {
   /**
    * Topology values with pods that match every affinity term, with pods that match an anti-affinity term, and with pods
    * whose anti-affinity matches this pod: whether there are any.
@@ -24,7 +30,6 @@ interface State {
   readonly nearPlaces: TopologyCounts
   readonly awayPlaces: TopologyCounts
   readonly refusedPlaces: TopologyCounts
-  readonly matchesItself: boolean
 }
 
 /**
@@ -47,26 +52,28 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels, args: InterPo
     const near = TermSet.of(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
     const away = TermSet.of(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
     const hasTerms = !near.isEmpty || !away.isEmpty
-    const [nearPlaces, awayPlaces, refusedPlaces] = [new TopologyCounts(), new TopologyCounts(), new TopologyCounts()]
-    for (const info of hasTerms ? nodes.list : nodes.withAntiAffinity) {
-      const labels = info.node.metadata.labels ?? {}
-      for (const other of hasTerms ? info.pods.values() : info.antiAffinityPods) {
-        if (!near.isEmpty && near.everyMatches(pod, other, namespaceLabels))
-          for (const key of near.topologyKeys) nearPlaces.add(key, labels[key], 1)
-        away.mark(awayPlaces, pod, other, labels, namespaceLabels)
-        const others = TermSet.of(other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
-        others.mark(refusedPlaces, other, pod, labels, namespaceLabels)
-      }
+    const places: Places = {
+      nearPlaces: new TopologyCounts(),
+      awayPlaces: new TopologyCounts(),
+      refusedPlaces: new TopologyCounts(),
     }
-    if (!hasTerms && refusedPlaces.empty) return SKIP
-    state.set(NAME, {
-      near,
-      nearPlaces,
-      awayPlaces,
-      refusedPlaces,
-      matchesItself: near.everyMatches(pod, pod, namespaceLabels),
-    } satisfies State)
+    for (const info of hasTerms ? nodes.list : nodes.withAntiAffinity)
+      for (const other of hasTerms ? info.pods.values() : info.antiAffinityPods)
+        mark(places, { near, away }, pod, other, info, namespaceLabels)
+    if (!hasTerms && places.refusedPlaces.empty) return SKIP
+    const matchesItself = near.everyMatches(pod, pod, namespaceLabels)
+    state.set(NAME, { near, away, ...places, matchesItself } satisfies State)
     return SUCCESS
+  },
+  addPod(state, pod, added, node) {
+    const before = state.get(NAME) as State
+    const places: Places = {
+      nearPlaces: before.nearPlaces.copy(),
+      awayPlaces: before.awayPlaces.copy(),
+      refusedPlaces: before.refusedPlaces.copy(),
+    }
+    mark(places, before, pod, added, node, namespaceLabels)
+    state.set(NAME, { ...before, ...places } satisfies State)
   },
   filter(state, _pod, { node }) {
     const { near, nearPlaces, awayPlaces, refusedPlaces, matchesItself } = state.get(NAME) as State
@@ -99,6 +106,23 @@ export const interPodAffinity = (namespaceLabels: NamespaceLabels, args: InterPo
       scores[i] = most === least ? 0 : Math.floor((MAX_SCORE * (score - least)) / (most - least))
   },
 })
+
+/** Adds to `places` those of the node where another pod on it attracts, repels or refuses the pod. */
+function mark(
+  { nearPlaces, awayPlaces, refusedPlaces }: Places,
+  { near, away }: Pick<State, "near" | "away">,
+  pod: Pod,
+  other: Pod,
+  { node }: NodeInfo,
+  namespaceLabels: NamespaceLabels,
+): void {
+  const labels = node.metadata.labels ?? {}
+  if (!near.isEmpty && near.everyMatches(pod, other, namespaceLabels))
+    for (const key of near.topologyKeys) nearPlaces.add(key, labels[key], 1)
+  away.mark(awayPlaces, pod, other, labels, namespaceLabels)
+  const others = TermSet.of(other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
+  others.mark(refusedPlaces, other, pod, labels, namespaceLabels)
+}
 
 /**
  * Returns weights of topology values by the preferences of the pod and of existing pods; undefined where there are

@@ -157,4 +157,10 @@ export class TopologyCounts {
   get empty(): boolean {
     return this.counts.size === 0
   }
+
+  copy(): TopologyCounts {
+    const copy = new TopologyCounts()
+    for (const [pair, count] of this.counts) copy.counts.set(pair, count)
+    return copy
+  }
 }

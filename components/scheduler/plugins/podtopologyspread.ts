@@ -1,4 +1,5 @@
 import { runsOn } from "../../../pkg/api/core/v1/pod/scheduling/node-selection.ts"
+import type { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { untolerated } from "../../../pkg/api/core/v1/node/taints.ts"
 import type { TopologySpreadConstraint } from "../../../pkg/api/core/v1/pod/scheduling/tolerations.ts"
@@ -25,6 +26,10 @@ interface Counted {
   readonly minDomains: number
   readonly matchesItself: boolean
   readonly places: ReadonlyMap<string, number>
+  /** Whether pods on the node count. */
+  counts(node: Node): boolean
+  /** Whether the pod counts, wherever it is. */
+  selects(other: Pod): boolean
 }
 
 /** Spreads the pods of a group over zones, nodes or other topologies. Source: plugins/podtopologyspread. */
@@ -51,6 +56,17 @@ export const podTopologySpread = (
       constraints.map((constraint) => count(pod, constraint, constraints, nodes.list)),
     )
     return SUCCESS
+  },
+  addPod(state, _pod, added, { node }) {
+    const before = state.get(NAME) as readonly Counted[]
+    state.set(
+      NAME,
+      before.map((counted) => {
+        if (!counted.counts(node) || !counted.selects(added)) return counted
+        const value = node.metadata.labels![counted.topologyKey]!
+        return { ...counted, places: new Map(counted.places).set(value, (counted.places.get(value) ?? 0) + 1) }
+      }),
+    )
   },
   filter(state, _pod, { node }) {
     for (const { topologyKey, maxSkew, minDomains, matchesItself, places } of state.get(NAME) as readonly Counted[]) {
@@ -148,31 +164,24 @@ function count(
   const alike = (other: Pod) =>
     matchLabelKeys.every((key) => other.metadata.labels?.[key] === pod.metadata.labels?.[key])
   const selects = (other: Pod) =>
-    owner === undefined
+    other.metadata.namespace === pod.metadata.namespace &&
+    (owner === undefined
       ? selector?.matches(other.metadata.labels) === true && alike(other)
-      : controllerUid(other) === owner
+      : controllerUid(other) === owner)
+  const counts = (node: Node) =>
+    all.every((each) => node.metadata.labels?.[each.topologyKey] !== undefined) &&
+    (nodeAffinityPolicy !== "Honor" || runsOn(pod.spec, node)) &&
+    (nodeTaintsPolicy !== "Honor" ||
+      untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) === undefined)
   const places = new Map<string, number>()
   for (const { node, pods } of nodes) {
-    const labels = node.metadata.labels ?? {}
-    if (all.some((each) => labels[each.topologyKey] === undefined)) continue
-    if (nodeAffinityPolicy === "Honor" && !runsOn(pod.spec, node)) continue
-    if (
-      nodeTaintsPolicy === "Honor" &&
-      untolerated(node.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) !== undefined
-    )
-      continue
-    const value = labels[topologyKey]!
+    if (!counts(node)) continue
+    const value = node.metadata.labels![topologyKey]!
     let matching = 0
-    for (const other of pods.values())
-      if (
-        other.metadata.namespace === pod.metadata.namespace &&
-        other.metadata.deletionTimestamp === undefined &&
-        selects(other)
-      )
-        matching++
+    for (const other of pods.values()) if (other.metadata.deletionTimestamp === undefined && selects(other)) matching++
     places.set(value, (places.get(value) ?? 0) + matching)
   }
-  return { topologyKey, maxSkew, minDomains, matchesItself: selects(pod), places }
+  return { topologyKey, maxSkew, minDomains, matchesItself: selects(pod), places, counts, selects }
 }
 
 /**
