@@ -1,7 +1,7 @@
 import { familyOf } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { KubeObject, Resource } from "../../pkg/apimachinery/resource.ts"
 import type { Transport } from "../../pkg/client/client.ts"
-import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
+import { loaded, timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { Random } from "../../pkg/clock/random.ts"
 import type { TokenIssuer } from "../../pkg/jwt/service-account.ts"
 import type { Logger } from "../../pkg/log/log.ts"
@@ -256,7 +256,7 @@ export async function startApiCore(options: ApiCoreOptions): Promise<ApiCore> {
   const settings =
     options.admission === undefined
       ? { disabled: options.disabledAdmission }
-      : (await import("./admission/optional-plugins.ts")).admissionSettings(options.admission, {
+      : (await loaded(clock, import("./admission/optional-plugins.ts"))).admissionSettings(options.admission, {
           ...admitting,
           scheme,
           tracing,

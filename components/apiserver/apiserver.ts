@@ -6,6 +6,7 @@ import { builtinScheme, type Scheme } from "../../pkg/api/scheme.ts"
 import { addressAt, familyOf, joinHostPort, parseNetwork } from "../../pkg/apimachinery/addresses/cidr.ts"
 import type { Transport } from "../../pkg/client/client.ts"
 import { newClient } from "../../pkg/client/new-client.ts"
+import { loaded } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { createTokenIssuer, DEFAULT_ISSUER } from "../../pkg/jwt/service-account.ts"
 import { registerFeatures } from "./endpoints/feature-metrics.ts"
@@ -136,7 +137,8 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
 
   async function start(signal: AbortSignal): Promise<void> {
     const { optionalKinds = [] } = config
-    if (optionalKinds.length > 0) (await import("./optional-kinds.ts")).serveOptionalKinds(scheme, optionalKinds)
+    if (optionalKinds.length > 0)
+      (await loaded(clock, import("./optional-kinds.ts"))).serveOptionalKinds(scheme, optionalKinds)
     const dir = config.dataDir === undefined ? undefined : join(config.dataDir, "server")
     if (dir !== undefined) mkdirSync(dir, { recursive: true, mode: 0o700 })
     const advertiseAddress = config.advertiseAddress ?? defaultAdvertiseAddress(familyOf(config.serviceCidrs[0]!))
@@ -204,7 +206,13 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
     const audit =
       config.audit === undefined
         ? undefined
-        : (await import("./audit/create-audit.ts")).createAudit(config.audit, { clock, random, log, scheme, metrics })
+        : (await loaded(clock, import("./audit/create-audit.ts"))).createAudit(config.audit, {
+            clock,
+            random,
+            log,
+            scheme,
+            metrics,
+          })
     const plane = await startApiCore({
       storage,
       clock,

@@ -1,5 +1,6 @@
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
+import { loaded } from "../../pkg/clock/clock.ts"
 import { DEFAULT_FEATURES, type Features } from "../../pkg/component/features.ts"
 import type { Controller } from "../../pkg/controller/controller.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
@@ -129,7 +130,7 @@ const entry = (account: string | undefined, controller: Controller): ControllerE
 const optional = (name: string, account: string, load: () => Promise<Controller>): ControllerEntry => ({
   name,
   account,
-  start: async (context, observer) => startController(await load(), context, observer),
+  start: async (context, observer) => startController(await loaded(context.clock, load()), context, observer),
 })
 
 /**

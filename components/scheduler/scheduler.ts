@@ -3,6 +3,7 @@ import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { PodDisruptionBudget } from "../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import { keyFrom } from "../../pkg/client/informer.ts"
+import { loaded } from "../../pkg/clock/clock.ts"
 import { traced, type Tracing } from "../../pkg/tracing/tracing.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
@@ -158,7 +159,8 @@ class SchedulingLoop implements Scheduler {
     await Promise.all(kinds.map((resource) => informers.of(resource).whenSynced()))
     signal.throwIfAborted()
     this.#claimWaits = new ClaimWaits(informers)
-    if (this.#podGroups?.isServed() === true) this.#groups = (await this.#podGroups.load())(this.#groupTools())
+    if (this.#podGroups?.isServed() === true)
+      this.#groups = (await loaded(this.#component.clock, this.#podGroups.load()))(this.#groupTools())
     const unfollowGroups = await this.#groups?.follow()
     signal.throwIfAborted()
     const { meaningless = [] } = this.#settings ?? {}

@@ -60,7 +60,19 @@ export interface Clock {
    * the end of the turn, as all do if the clock is not virtual.
    */
   atRest(run: () => void): void
+  /**
+   * Returns `work`, and lets virtual time stand still until it has ended: for work that takes real time but no virtual
+   * time, such as loading a module. Undefined or without effect where time moves by itself.
+   */
+  stillDuring?<T>(work: Promise<T>): Promise<T>
 }
+
+/**
+ * Returns the result of `work`, such as `import()`, for which a virtual clock stands still. Otherwise it would run to
+ * the next timer as soon as the file system or the compiler took a moment, so that a load would take minutes.
+ */
+export const loaded = <T>(clock: Pick<Clock, "stillDuring">, work: Promise<T>): Promise<T> =>
+  clock.stillDuring?.(work) ?? work
 
 /** Resolves `ms` milliseconds from now; rejects with the signal's reason when `signal` aborts first. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts"
+import { loaded, type Clock } from "./clock.ts"
 
 /**
  * Returns a clock whose callbacks cannot throw into the event loop: `failed` gets the error, and other timers run on.
@@ -18,5 +18,6 @@ export function containingClock(clock: Clock, failed: (err: unknown) => void): C
     rest: (timer, options) => clock.rest?.(timer, options),
     afterTurn: (run) => clock.afterTurn(guarded(run)),
     atRest: (run) => clock.atRest(guarded(run)),
+    stillDuring: (work) => loaded(clock, work),
   }
 }

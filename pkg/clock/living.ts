@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "./clock.ts"
+import { loaded, type Clock, type Timer } from "./clock.ts"
 
 const NONE: Timer = { cancel() {} }
 
@@ -11,6 +11,7 @@ export const livingClock = (clock: Clock, signal: AbortSignal): Clock => ({
   monotonic: () => clock.monotonic(),
   afterTurn: (run) => clock.afterTurn(run),
   atRest: (run) => clock.atRest(run),
+  stillDuring: (work) => loaded(clock, work),
   setTimeout: (run, ms, kind, place) => (signal.aborted ? NONE : clock.setTimeout(run, ms, kind, place)),
   rest: (timer, options) => (signal.aborted ? undefined : clock.rest?.(timer, options)),
 })

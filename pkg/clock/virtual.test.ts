@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { sleep } from "./clock.ts"
+import { loaded, sleep } from "./clock.ts"
 import { EndlessInstantError, VirtualClock } from "./virtual.ts"
 
 describe("VirtualClock", () => {
@@ -33,6 +33,33 @@ describe("VirtualClock", () => {
     await work
     // then
     expect(seen).toEqual([5, 10])
+  })
+
+  test("stands still while something is loaded, and goes on with the work that follows from it at the same instant", async () => {
+    // given a module that takes a while of real time, and a timer
+    const clock = new VirtualClock(0)
+    const seen: string[] = []
+    clock.setTimeout(() => seen.push(`timer@${clock.now()}`), 5)
+    const file = Promise.withResolvers<string>()
+    const work = loaded(clock, file.promise).then(async (text) => {
+      await sleep(clock, 2)
+      seen.push(`${text}@${clock.now()}`)
+    })
+    // when time is to move
+    const moved = clock.advance(10)
+    setImmediate(() => setImmediate(() => setImmediate(() => file.resolve("loaded"))))
+    await moved
+    await work
+    // then
+    expect(seen).toEqual(["loaded@2", "timer@5"])
+  })
+
+  test("goes on after a load that failed", async () => {
+    const clock = new VirtualClock(0)
+    const failed = loaded(clock, Promise.reject(new Error("no such module")))
+    const [outcome] = await Promise.allSettled([failed, clock.advance(10)])
+    expect(outcome.status).toBe("rejected")
+    expect(clock.now()).toBe(10)
   })
 
   test("does not run a cancelled timer, and counts the pending ones", async () => {

@@ -77,6 +77,8 @@ export class VirtualClock implements Clock {
   private flushes = 0
   private readonly rests: (() => void)[] = []
   private awaitsRest = false
+  /** Work for which time stands still. */
+  private readonly loads = new Set<Promise<unknown>>()
   /** Number of turns of the present instant since `settle` or `advanceTo` last waited for its end. */
   private count = 0
   private settling = 0
@@ -157,6 +159,13 @@ export class VirtualClock implements Clock {
       this.awaitsRest = false
       if (this.rests.length > 0) this.awaitRest()
     })
+  }
+
+  stillDuring = <T>(work: Promise<T>): Promise<T> => {
+    this.loads.add(work)
+    const over = () => void this.loads.delete(work)
+    work.then(over, over)
+    return work
   }
 
   /** The number of set timers. */
@@ -272,14 +281,22 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Waits until no promise and no callback of `afterTurn` or `atRest` is left to run. Timers that are due are not run.
+   * Waits until no promise and no callback of `afterTurn` or `atRest` is left to run, and no work of `stillDuring` is
+   * under way. Timers that are due are not run.
    */
   async quiet(): Promise<void> {
     do {
       this.turn()
       await nextMacrotask()
-    } while (this.flushing || this.turns.length > 0 || this.rests.length > 0)
+    } while (this.flushing || this.turns.length > 0 || this.rests.length > 0 || (await this.waitedForLoads()))
     this.tellStuck()
+  }
+
+  /** Waits for work of `stillDuring`. Returns whether there was any, since its end may cause more work. */
+  private async waitedForLoads(): Promise<boolean> {
+    if (this.loads.size === 0) return false
+    await Promise.allSettled(this.loads)
+    return true
   }
 
   /** Throws the error of an endless instant once, to the caller that advances time. */

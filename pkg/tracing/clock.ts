@@ -1,4 +1,4 @@
-import type { Clock } from "../clock/clock.ts"
+import { loaded, type Clock } from "../clock/clock.ts"
 import type { Tracing } from "./tracing.ts"
 
 /**
@@ -13,4 +13,5 @@ export const outsideSpans = (clock: Clock, tracing: Pick<Tracing, "outside">): C
   rest: (timer, options) => clock.rest?.(timer, options),
   afterTurn: (run) => tracing.outside(() => clock.afterTurn(run)),
   atRest: (run) => tracing.outside(() => clock.atRest(run)),
+  stillDuring: (work) => loaded(clock, work),
 })

@@ -3,7 +3,7 @@ import type * as documentMakers from "../../../pkg/apimachinery/openapi/document
 import type * as gnosticMakers from "../../../pkg/apimachinery/openapi/gnostic.ts"
 import type * as mergers from "../../../pkg/apimachinery/openapi/merge.ts"
 import type * as stepMakers from "../../../pkg/apimachinery/openapi/steps.ts"
-import type { Clock } from "../../../pkg/clock/clock.ts"
+import { loaded, type Clock } from "../../../pkg/clock/clock.ts"
 import type { ExtensionAnswer } from "../aggregator/ask.ts"
 import type { RemoteOpenApi, RemoteV2 } from "../aggregator/openapi.ts"
 import type { Schema } from "../../../pkg/apimachinery/openapi/schema.ts"
@@ -33,17 +33,21 @@ export type OtherDocuments = Pick<RemoteOpenApi, "generation" | "v2" | "v3" | "v
 export function createOpenApi(
   scheme: Scheme,
   others: OtherDocuments,
-  clock: Pick<Clock, "now" | "monotonic" | "afterTurn">,
+  clock: Pick<Clock, "now" | "monotonic" | "afterTurn" | "stillDuring">,
 ): () => Promise<OpenApiDocuments> {
   let made: { readonly generation: number; readonly documents: OpenApiDocuments } | undefined
   return async () => {
     // Loaded at the first request, to keep it out of the start.
-    const makers = {
-      ...(await import("../../../pkg/apimachinery/openapi/documents.ts")),
-      ...(await import("../../../pkg/apimachinery/openapi/gnostic.ts")),
-      ...(await import("../../../pkg/apimachinery/openapi/merge.ts")),
-      ...(await import("../../../pkg/apimachinery/openapi/steps.ts")),
-    }
+    const [documents, gnostic, merge, steps] = await loaded(
+      clock,
+      Promise.all([
+        import("../../../pkg/apimachinery/openapi/documents.ts"),
+        import("../../../pkg/apimachinery/openapi/gnostic.ts"),
+        import("../../../pkg/apimachinery/openapi/merge.ts"),
+        import("../../../pkg/apimachinery/openapi/steps.ts"),
+      ]),
+    )
+    const makers = { ...documents, ...gnostic, ...merge, ...steps }
     if (made?.generation !== scheme.generation)
       made = { generation: scheme.generation, documents: documentsOf(scheme, others, clock, makers) }
     return made.documents

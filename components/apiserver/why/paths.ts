@@ -1,5 +1,5 @@
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
-import type { Clock } from "../../../pkg/clock/clock.ts"
+import { loaded, type Clock } from "../../../pkg/clock/clock.ts"
 import type { Exchange } from "../call/exchange.ts"
 import type { RequestInfo } from "../call/request-info.ts"
 import { isWhyPath, WHY } from "../call/why-path.ts"
@@ -19,16 +19,19 @@ export function whyPaths(server: () => Server, clock: Clock) {
 }
 
 async function answer(exchange: Exchange, { path, query }: RequestInfo, server: Server, clock: Clock): Promise<void> {
-  const { apiOfSender } = await import("./own-requests.ts")
+  const [{ apiOfSender }, { objectNamed, why }, { stateOf }, { whyCluster }] = await loaded(
+    clock,
+    Promise.all([
+      import("./own-requests.ts"),
+      import("../../../pkg/why/why.ts"),
+      import("../../../pkg/why/answer.ts"),
+      import("../../../pkg/why/cluster.ts"),
+    ]),
+  )
   const api = apiOfSender(exchange.req, server, clock)
   const words = decodeURIComponent(path.slice(WHY.length + 1))
   const namespace = query.get("namespace") ?? undefined
-  if (words === "") {
-    const { whyCluster } = await import("../../../pkg/why/cluster.ts")
-    return exchange.sendJson(200, await whyCluster(api, namespace))
-  }
-  const { objectNamed, why } = await import("../../../pkg/why/why.ts")
-  const { stateOf } = await import("../../../pkg/why/answer.ts")
+  if (words === "") return exchange.sendJson(200, await whyCluster(api, namespace))
   const object = await objectNamed(api, words, namespace ?? "default").catch((cause: unknown) => {
     throw new ApiError("NotFound", (cause as Error).message, undefined, { cause })
   })

@@ -233,10 +233,28 @@ test("no other pod is evicted for the disk until containerd has had the time to 
   await nodefs(9)
   await clock.advance(4000)
   await nodefs(9)
+  await clock.advance(24_000)
+  await nodefs(9)
   expect(done).toEqual([])
   // then the next is evicted later
-  await clock.advance(1000)
+  await clock.advance(2000)
   await nodefs(9)
+  expect(done).toEqual(EVICTED_FOR_DISK)
+})
+
+test("another pod is evicted soon when the disk of the last one was freed, and is full again", async () => {
+  // given
+  const { clock, done, worker, nodefs } = nodeWith(ONLY_DISK)
+  worker.isCleanedUp = false
+  await nodefs(1)
+  worker.isCleanedUp = true
+  await clock.advance(1000)
+  await nodefs(1)
+  done.length = 0
+  // when more than a twentieth is free again, but less than the threshold
+  await clock.advance(5000)
+  await nodefs(8)
+  // then
   expect(done).toEqual(EVICTED_FOR_DISK)
 })
 

@@ -48,6 +48,9 @@ const CLEANUP_MS = 30_000
 /** How long containerd may take to free the disk of what was removed, which it does later, by itself. */
 const FREEING_MS = 5000
 
+/** The same while the disk has not become emptier since the eviction: the machine is busy, or its disk slow. */
+const SLOW_FREEING_MS = 30_000
+
 /** Frees what is scarce on the node. Source: pkg/kubelet/eviction/eviction_manager.go synchronize. */
 export class EvictionManager {
   readonly #parts: EvictionParts
@@ -57,6 +60,8 @@ export class EvictionManager {
   readonly #evicted = new Map<string, number>()
   /** When the last evicted pod had given back what it had. */
   #cleanedUpAt = -Infinity
+  /** What was available when the last pod was evicted. */
+  #atEviction: Observations = {}
   #isRelieving = false
   /** Signals of which less was available than the threshold, and not yet so much more as is to be freed. */
   readonly #reclaiming = new Set<Signal>()
@@ -79,9 +84,9 @@ export class EvictionManager {
       const isCleaningUp = this.#isCleaningUp()
       const due = this.#due(observations)
       const evicted = await enforceStorageLimits(this.#parts)
-      for (const uid of evicted) this.#evicted.set(uid, this.#parts.context.clock.monotonic())
+      for (const uid of evicted) this.#noteEviction(uid, observations)
       if (isCleaningUp || evicted.length > 0) return
-      if (due !== undefined && isOfDisk(due.signal) && this.#isBeingFreed()) return
+      if (due !== undefined && isOfDisk(due.signal) && this.#isBeingFreed(due.signal, observations)) return
       if (due !== undefined) await this.#evictFor(due, observations)
       else await this.#collectImages(observations)
     } catch (err) {
@@ -103,8 +108,17 @@ export class EvictionManager {
     return this.#evicted.size > 0
   }
 
-  #isBeingFreed(): boolean {
-    return this.#parts.context.clock.monotonic() - this.#cleanedUpAt < FREEING_MS
+  #noteEviction(uid: string, observations: Observations): void {
+    this.#evicted.set(uid, this.#parts.context.clock.monotonic())
+    this.#atEviction = observations
+  }
+
+  /** Whether what the last evicted pod had on the disk may still be there. */
+  #isBeingFreed(signal: Signal, observations: Observations): boolean {
+    const waited = this.#parts.context.clock.monotonic() - this.#cleanedUpAt
+    if (waited < FREEING_MS || waited >= SLOW_FREEING_MS) return waited < FREEING_MS
+    const [before, now] = [this.#atEviction[signal], observations[signal]]
+    return before !== undefined && now !== undefined && now.available < before.available + MARGIN * now.capacity
   }
 
   #due(observations: Observations): Due | undefined {
@@ -164,7 +178,7 @@ export class EvictionManager {
     context.events.event(first.pod, "Warning", EVICTED, verdict.message)
     const grace = Math.min(due.graceSeconds, spec.terminationGracePeriodSeconds ?? Infinity)
     workers.get(metadata.uid!)?.fail(verdict, grace)
-    this.#evicted.set(metadata.uid!, context.clock.monotonic())
+    this.#noteEviction(metadata.uid!, observations)
   }
 
   /** Source: pkg/kubelet/images/image_gc_manager.go GarbageCollect. */

@@ -1,6 +1,7 @@
 import type { ClusterTrustBundle } from "../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
+import { loaded } from "../../../pkg/clock/clock.ts"
 import type { KubeletContext } from "../context.ts"
 import type { ObjectUse, ObjectUser } from "./watched-objects.ts"
 
@@ -9,10 +10,10 @@ import type { ObjectUse, ObjectUser } from "./watched-objects.ts"
  * Source: pkg/kubelet/clustertrustbundle, whose informer starts at the first request too.
  */
 export class TrustBundles {
-  readonly #context: Pick<KubeletContext, "informers" | "client">
+  readonly #context: Pick<KubeletContext, "clock" | "informers" | "client">
   #informer: Promise<Informer<ClusterTrustBundle>> | undefined
 
-  constructor(context: Pick<KubeletContext, "informers" | "client">) {
+  constructor(context: Pick<KubeletContext, "clock" | "informers" | "client">) {
     this.#context = context
   }
 
@@ -47,7 +48,10 @@ export class TrustBundles {
   }
 
   async #start(): Promise<Informer<ClusterTrustBundle>> {
-    const { ClusterTrustBundle } = await import("../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts")
+    const { ClusterTrustBundle } = await loaded(
+      this.#context.clock,
+      import("../../../pkg/api/certificates/v1beta1/clustertrustbundle.ts"),
+    )
     // The informer of a kind that is not served would ask for it again and again.
     await this.#context.client.list(ClusterTrustBundle, { limit: 1 })
     const informer = this.#context.informers.of(ClusterTrustBundle)

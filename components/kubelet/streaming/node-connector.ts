@@ -103,9 +103,9 @@ export function nodeConnector({
     })
   }
 
-  /** Whether a run was over, with all that it printed, almost as soon as it began. */
-  async function wasShort(run: RuntimeContainer): Promise<boolean> {
-    if (clock.now() - run.startedAt > SHORT_MS || ((await runtime.files.size(run.logPath)) ?? 0) === 0) return false
+  /** Whether a run that was attached to when it was young was over, with all that it printed, before anybody listened. */
+  async function wasShort(run: RuntimeContainer, attachedAt: number): Promise<boolean> {
+    if (attachedAt - run.startedAt > SHORT_MS || ((await runtime.files.size(run.logPath)) ?? 0) === 0) return false
     return hasEnded(run, { limitMs: END_TOLD_MS })
   }
 
@@ -168,6 +168,7 @@ export function nodeConnector({
       await join(started, accept)
     },
     async attach(target, { container, streams }, accept) {
+      const attachedAt = clock.now()
       const pod = podOf(target)
       const run = runningOf(pod, container)
       const closesInput = containersOf(pod).some(
@@ -175,7 +176,8 @@ export function nodeConnector({
       )
       const inputEndsOutput = runtime.streams.inputEndsOutput && !closesInput
       const command = await attachTo(run, streams, inputEndsOutput)
-      await join(command, accept, (whole) => attached(whole, { clock, inputEndsOutput, missed: () => wasShort(run) }))
+      const missed = () => wasShort(run, attachedAt)
+      await join(command, accept, (whole) => attached(whole, { clock, inputEndsOutput, missed }))
     },
     async portForward(target, accept) {
       const pod = podOf(target)
@@ -193,9 +195,10 @@ export function nodeConnector({
   }
 }
 
-/** Who attaches to a container that has not run for longer wants to see all of it. */
+/** Who attaches to a container that has not run for longer wants to see all of it. In milliseconds. */
 const SHORT_MS = 5000
-const END_TOLD_MS = 500
+/** On a busy machine the runtime tells of the end of a container seconds after its streams have ended. */
+const END_TOLD_MS = 5000
 
 async function orApiError<T>(call: Promise<T>): Promise<T> {
   try {

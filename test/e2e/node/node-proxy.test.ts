@@ -150,8 +150,8 @@ describeOnNode("a node's own paths", () => {
     while (lines.length < 2)
     // then
     const cpu = Object.fromEntries(lines.map(([, name = "", cores = ""]) => [name, Number.parseInt(cores)]))
-    expect(cpu["burns"]).toBeWithin(100, 300)
-    expect(cpu["rests"]).toBeLessThan(50)
+    expect(cpu["burns"]).toBeWithin(1, 300)
+    expect(cpu["rests"]).toBeLessThan(cpu["burns"]!)
     expect(await cluster.kubectl.ok("top node --no-headers")).toMatch(/^\S+\s+\d+m\s+\d+%\s+\d+Mi\s+\d+%/)
     // and a user without rights gets no numbers
     const refused = await cluster.kubectl.run(["top", "pod", "--as", "somebody"])

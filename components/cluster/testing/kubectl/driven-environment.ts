@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../../../pkg/clock/clock.ts"
+import { loaded, type Clock, type Timer } from "../../../../pkg/clock/clock.ts"
 import type { Connect, HttpResponse } from "../../../../pkg/kubectl/environment/connect.ts"
 import type { Driver } from "../time/driver.ts"
 
@@ -83,6 +83,7 @@ export class Waits {
       monotonic: () => inner.monotonic(),
       afterTurn: (run) => inner.afterTurn(run),
       atRest: (run) => inner.atRest(run),
+      stillDuring: (work) => loaded(inner, work),
       setTimeout: (run, ms, kind) => {
         // The limit of a request is not what kubectl waits for.
         if (kind === "watchdog") return inner.setTimeout(run, ms, kind)

@@ -1,4 +1,11 @@
-import type { Clock, RestOptions, Resting, Timer, TimerKind } from "../../../../pkg/clock/clock.ts"
+import {
+  loaded,
+  type Clock,
+  type RestOptions,
+  type Resting,
+  type Timer,
+  type TimerKind,
+} from "../../../../pkg/clock/clock.ts"
 
 /** The clock of one machine, whose wall clock may differ from that of the others. Delays take as long as everywhere. */
 export class SkewedClock implements Clock {
@@ -17,4 +24,5 @@ export class SkewedClock implements Clock {
   rest = (timer: Timer, options: RestOptions): Resting | undefined => this.#clock.rest?.(timer, options)
   afterTurn = (run: () => void): void => this.#clock.afterTurn(run)
   atRest = (run: () => void): void => this.#clock.atRest(run)
+  stillDuring = <T>(work: Promise<T>): Promise<T> => loaded(this.#clock, work)
 }

@@ -1,7 +1,7 @@
 import { CustomResourceDefinition } from "../../../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { Ingress } from "../../../../../pkg/api/networking/v1/ingress.ts"
 import type { Listers } from "../../../../../pkg/client/informer.ts"
-import type { Clock } from "../../../../../pkg/clock/clock.ts"
+import { loaded, type Clock } from "../../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../../pkg/clock/random.ts"
 import type { MemoryStorage } from "../../../../../pkg/storage/memory.ts"
 import { StoredKind } from "../../../../apiserver/cacher/stored-kind.ts"
@@ -47,7 +47,7 @@ export class OnDemandIngress {
 
   /** Loads the code. Takes real time. */
   async load(): Promise<SimulatedIngress> {
-    const { SimulatedIngress: Loaded } = await import("./simulated-ingress.ts")
+    const { SimulatedIngress: Loaded } = await loaded(this.#options.clock, import("./simulated-ingress.ts"))
     const { nodes, ipsOf } = this.#options
     return (this.#ingress ??= new Loaded({ ...this.#options, nodeIps: () => nodes().flatMap((node) => ipsOf(node)) }))
   }
