@@ -218,6 +218,49 @@ describe("a HelmChart", () => {
     expect(Object.keys(await given.values())).toEqual(["shop-extra", "shop-web"])
   })
 
+  test("whose values do not fit the chart's schema has failed, and nothing of it is installed", async () => {
+    await using given = await running()
+    const schema = { type: "object", properties: { greeting: { type: "string", maxLength: 5 } } }
+    const chartContent = packed({ ...SHOP, "values.schema.json": JSON.stringify(schema) })
+    // when
+    await given.chart({ chartContent, valuesContent: "greeting: good evening" })
+    // then
+    expect(await given.conditions()).toContain(
+      "Failed=True values don't meet the specifications of the schema(s) in the following chart(s):\nshop:\n- at '/greeting': maxLength: got 12, want 5",
+    )
+    expect([await given.values(), await given.releases()]).toEqual([{}, []])
+    // when
+    await given.chart({ chartContent, valuesContent: "greeting: hey" })
+    // then
+    expect((await given.values())["shop-web"]).toBe("hey 1 1")
+  })
+
+  test("whose driver is configmap has its releases in ConfigMaps, as HELM_DRIVER=configmap reads them", async () => {
+    await using given = await running()
+    const { cluster } = given
+    const kept = async () =>
+      (await cluster.client.list(ConfigMap, { namespace: "web", labelSelector: "owner=helm" })).items
+    await given.chart({ chartContent: packed(SHOP), driver: "configmap" })
+    await given.chart({ chartContent: packed(SHOP, "1.0.1"), driver: "configmap" })
+    // then
+    const items = await kept()
+    expect(items.map(({ metadata: { name, labels } }) => [name, labels?.["status"], labels?.["version"]])).toEqual([
+      ["sh.helm.release.v1.shop.v1", "superseded", "1"],
+      ["sh.helm.release.v1.shop.v2", "deployed", "2"],
+    ])
+    expect(decodeRelease(items[1]!.data!["release"]!)).toMatchObject({ version: 2, info: { status: "deployed" } })
+    expect(await given.releases()).toEqual([])
+    // when the driver is to change
+    const changed = given.chart({ chartContent: packed(SHOP), driver: "secret" })
+    // then
+    await expect(changed).rejects.toThrow("driver is immutable after creation")
+    // when it is deleted
+    await cluster.client.delete(HelmChart, { namespace: "kube-system", name: "shop" })
+    await cluster.settle()
+    // then
+    expect([await given.values(), await kept()]).toEqual([{}, []])
+  })
+
   test("takes nothing that others have made, unless it may", async () => {
     await using given = await running()
     const { cluster } = given

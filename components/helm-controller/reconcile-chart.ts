@@ -50,7 +50,7 @@ export async function reconcileChart(
       resourceOf: config.resourceOf,
       capabilities: () => ({ kubeVersion: config.kubeVersion, apiVersions: config.apiVersions() }),
     },
-    { name, namespace },
+    { name, namespace, driver: spec.driver ?? "secret" },
   )
   const timeoutMs = (durationOf(spec.timeout ?? "") || TIMEOUT_MS / 1000) * 1000
   if (metadata.deletionTimestamp !== undefined) {
@@ -122,7 +122,7 @@ async function install(
     throw new Error("Only Helm v3 charts are supported")
   const values = await valuesOf(chart, context)
   const config = configOf(chart, context)?.spec
-  const { values: _values, valuesContent: _content, valuesSecrets: _secrets, ...rest } = spec
+  const { values: _values, valuesContent: _content, valuesSecrets: _secrets, driver: _driver, ...rest } = spec
   // A label has 63 characters at most.
   const hash = createHash("sha256")
     .update(JSON.stringify([rest, values.hashed]))

@@ -1,45 +1,47 @@
-import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import type { Clock } from "../../pkg/clock/clock.ts"
-import { decodeRelease, encodeRelease, RELEASE_TYPE, releaseName, type Release } from "../../pkg/helm/release.ts"
+import { decodeRelease, encodeRelease, releaseName, type Release } from "../../pkg/helm/release.ts"
+import { DRIVERS, type ReleaseDriver, type ReleaseDriverName, type ReleaseObject } from "./release-drivers.ts"
 
 /** How many revisions of a release are kept. Source: `helm upgrade --history-max`. */
 const MOST_REVISIONS = 10
-/** On the Secret of a release: what it was made from. */
+/** On the object of a revision: what it was made from. */
 const CONFIG_HASH = "helmcharts.helm.cattle.io/configHash"
 
-/** What the labels of a release's Secret say, which is known without reading the release. */
+/** What the labels of a revision's object say, which is known without reading the release. */
 export interface Revision {
   readonly version: number
   readonly status: string
   readonly hash: string | undefined
 }
 
-/** The Secrets in which Helm keeps a release: one for each revision. Source: helm.sh/helm/v3/pkg/storage/driver. */
+/** The objects in which Helm keeps a release: one for each revision. Source: helm.sh/helm/v3/pkg/storage/driver. */
 export class ReleaseStore {
   readonly #client: Client
   readonly #clock: Clock
+  readonly #driver: ReleaseDriver
   readonly #name: string
   readonly #namespace: string
 
   constructor(
     client: Client,
     clock: Clock,
-    { name, namespace }: { readonly name: string; readonly namespace: string },
+    of: { readonly name: string; readonly namespace: string; readonly driver: ReleaseDriverName },
   ) {
     this.#client = client
     this.#clock = clock
-    this.#name = name
-    this.#namespace = namespace
+    this.#driver = DRIVERS[of.driver]
+    this.#name = of.name
+    this.#namespace = of.namespace
   }
 
   /** Returns the revisions, the newest first. */
   async revisions(): Promise<readonly Revision[]> {
-    const { items } = await this.#client.list(Secret, {
+    const { items } = await this.#client.list(this.#driver.kind, {
       namespace: this.#namespace,
       labelSelector: `owner=helm,name=${this.#name}`,
-      fieldSelector: `type=${RELEASE_TYPE}`,
+      ...this.#driver.selected,
     })
     return items
       .map(({ metadata: { labels = {} } }) => ({
@@ -51,12 +53,13 @@ export class ReleaseStore {
   }
 
   async read(version: number): Promise<Release> {
-    const { data } = await this.#client.get(Secret, this.#ref(version))
-    return decodeRelease(Buffer.from(data?.["release"] ?? "", "base64").toString("latin1"))
+    const { data }: ReleaseObject = await this.#client.get(this.#driver.kind, this.#ref(version))
+    return decodeRelease(this.#driver.decode(data?.["release"] ?? ""))
   }
 
-  /** Creates or replaces the Secret of a revision. */
+  /** Creates or replaces the object of a revision. */
   async write(release: Release, hash: string): Promise<void> {
+    const { kind, encode, fields } = this.#driver
     const ref = this.#ref(release.version)
     const object = {
       metadata: {
@@ -70,16 +73,16 @@ export class ReleaseStore {
           [CONFIG_HASH]: hash,
         },
       },
-      type: RELEASE_TYPE,
-      data: { release: Buffer.from(encodeRelease(release), "latin1").toString("base64") },
+      ...fields,
+      data: { release: encode(encodeRelease(release)) },
     }
-    const before = await this.#client.get(Secret, ref).catch((err: unknown) => {
+    const before = await this.#client.get(kind, ref).catch((err: unknown) => {
       if (isNotFound(err)) return undefined
       throw err
     })
-    if (before === undefined) await this.#client.create(Secret, object)
+    if (before === undefined) await this.#client.create(kind, object)
     else
-      await this.#client.update(Secret, {
+      await this.#client.update(kind, {
         ...object,
         metadata: { ...object.metadata, resourceVersion: before.metadata.resourceVersion },
       })
@@ -92,7 +95,7 @@ export class ReleaseStore {
   }
 
   async delete(version: number): Promise<void> {
-    await this.#client.delete(Secret, this.#ref(version)).catch((err: unknown) => {
+    await this.#client.delete(this.#driver.kind, this.#ref(version)).catch((err: unknown) => {
       if (!isNotFound(err)) throw err
     })
   }

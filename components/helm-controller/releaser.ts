@@ -8,6 +8,7 @@ import { errorMessage } from "../../pkg/errors/error-message.ts"
 import { crdsOf, type Chart } from "../../pkg/helm/chart.ts"
 import { processDependencies } from "../../pkg/helm/dependencies.ts"
 import { textOfFile } from "../../pkg/helm/load-chart.ts"
+import { checkValues } from "../../pkg/helm/check-values.ts"
 import { byKind, manifestText, sortManifests, type SortedManifests } from "../../pkg/helm/manifests.ts"
 import { storedChart, type Release, type ReleaseStatus, type StoredHook } from "../../pkg/helm/release.ts"
 import { renderChart, type Capabilities } from "../../pkg/helm/render.ts"
@@ -16,6 +17,7 @@ import { plainValues } from "../../pkg/helm/functions/convert.ts"
 import { ClusterObjects, isKept, isSame, objectsIn, type Wanted } from "./cluster-objects.ts"
 import type { ResourceOf } from "./config.ts"
 import { lookups } from "./lookups.ts"
+import type { ReleaseDriverName } from "./release-drivers.ts"
 import { ReleaseStore } from "./release-store.ts"
 
 export interface ReleaserParts {
@@ -57,7 +59,10 @@ export class Releaser {
   readonly #objects: ClusterObjects
   readonly store: ReleaseStore
 
-  constructor(parts: ReleaserParts, of: { readonly name: string; readonly namespace: string }) {
+  constructor(
+    parts: ReleaserParts,
+    of: { readonly name: string; readonly namespace: string; readonly driver: ReleaseDriverName },
+  ) {
     this.#parts = parts
     this.#of = of
     this.#objects = new ClusterObjects(parts, of)
@@ -83,6 +88,7 @@ export class Releaser {
     const isUpgrade = revisions.some(({ status }) => status === "deployed" || status === "superseded")
     const chart = processDependencies(wanted.chart, wanted.values)
     this.#checkVersion(chart)
+    checkValues(chart, wanted.values)
     if (!isUpgrade) await this.#defineKinds(chart)
     const prepared = await this.#prepare(chart, wanted, version, isUpgrade)
     const verb = isUpgrade ? "upgrade" : "install"

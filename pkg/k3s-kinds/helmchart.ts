@@ -70,7 +70,13 @@ export const helmchart = defineCustomResource({
         dockerRegistrySecret: named,
         podSecurityContext: s.any().optional(),
         securityContext: s.any().optional(),
-        driver: s.oneOf("secret", "configmap").optional(),
+        driver: s
+          .oneOf("secret", "configmap")
+          .default("secret")
+          .rule("!oldSelf.hasValue() || self == oldSelf.value()", {
+            message: "driver is immutable after creation",
+            optionalOldSelf: true,
+          }),
       }),
       status: s
         .object({ jobName: s.string().optional(), conditions: s.list(condition, { keys: ["type"] }).optional() })

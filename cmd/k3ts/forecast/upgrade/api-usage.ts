@@ -40,7 +40,7 @@ export function apiUses(objects: readonly KubeObject[], minor: number): readonly
     if (applied !== undefined) note(applied, kind, name, "kubectl apply wrote it so")
     for (const { apiVersion = "", manager = "" } of metadata.managedFields ?? [])
       if (!OWN_MANAGERS.test(manager)) note(apiVersion, kind, name, `${manager || "a client"} wrote it so`)
-    if (kind === "Secret") inRelease(object, note)
+    if (kind === "Secret" || kind === "ConfigMap") inRelease(kind, object, note)
   }
   return [...found.values()].sort((a, b) => a.removedMinor - b.removedMinor)
 }
@@ -85,18 +85,22 @@ interface StoredRelease extends KubeObject {
 
 /** Notes what the manifest of a deployed release of Helm has: its next upgrade fails where a version is gone. */
 function inRelease(
-  secret: StoredRelease,
+  kept: "Secret" | "ConfigMap",
+  object: StoredRelease,
   note: (apiVersion: string, kind: string, object: string, by: string) => void,
 ) {
-  if (secret.type !== RELEASE_TYPE || secret.metadata.labels?.["status"] !== "deployed") return
+  const { owner, status } = object.metadata.labels ?? {}
+  if (kept === "Secret" ? object.type !== RELEASE_TYPE : owner !== "helm") return
+  if (status !== "deployed") return
   try {
+    const text = object.data?.["release"] ?? ""
     const { name, namespace, manifest } = decodeRelease(
-      Buffer.from(secret.data?.["release"] ?? "", "base64").toString(),
+      kept === "Secret" ? Buffer.from(text, "base64").toString() : text,
     )
     for (const { value } of readManifest(manifest)) {
       const { apiVersion = "", kind = "", metadata } = (value ?? {}) as Partial<KubeObject>
-      const object = nameOf(kind, metadata?.namespace ?? namespace, metadata?.name)
-      note(apiVersion, kind, object, `Helm release ${namespace}/${name} has it so`)
+      const named = nameOf(kind, metadata?.namespace ?? namespace, metadata?.name)
+      note(apiVersion, kind, named, `Helm release ${namespace}/${name} has it so`)
     }
   } catch {
     // What cannot be read says nothing.

@@ -77,6 +77,33 @@ describe("an upgrade of a cluster", () => {
     ])
   })
 
+  test("reads releases of Helm that are kept in ConfigMaps, and no other ConfigMap", async () => {
+    await using cluster = await startCluster()
+    const release = encodeRelease({
+      name: "shop",
+      namespace: "default",
+      version: 1,
+      info: { first_deployed: "", last_deployed: "", deleted: "", description: "", status: "deployed" },
+      chart: {},
+      config: {},
+      manifest: "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n",
+    })
+    const configMap = (name: string, labels: Readonly<Record<string, string>>) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace: "default", labels },
+      data: { release },
+    })
+    await cluster.apply([configMap("other", { status: "deployed" })])
+    expect((await upgradeIn(cluster)).gone).toEqual([])
+    await cluster.apply([configMap("sh.helm.release.v1.shop.v1", { owner: "helm", status: "deployed" })])
+    // then
+    const { gone } = await upgradeIn(cluster)
+    expect(gone.map(({ object, by }) => [object, by])).toEqual([
+      ["PodDisruptionBudget default/web", "Helm release default/shop has it so"],
+    ])
+  })
+
   test("tells what is deprecated from what is gone, by the release", async () => {
     // given an object that a client has written by a beta version
     await using cluster = await startCluster({ nodes: 1 })
