@@ -2,8 +2,7 @@
  * Compact signed tokens (RFC 7515, 7519), synchronously.
  *
  * Why not `jose`: it signs through WebCrypto and therefore always yields to the event loop, so that in a cluster on
- * virtual time the order of events would depend on real threads. For these two algorithms the format is three base64url
- * parts.
+ * virtual time the order of events would depend on real threads. The format is three base64url parts.
  */
 import { signBytes, type SigningKey, verifyBytes, type VerifyingKey } from "./signing-key.ts"
 

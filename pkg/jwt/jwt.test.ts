@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
-import { generateKeyPairSync } from "node:crypto"
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto"
 import { mkdtempSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createLocalJWKSet, jwtVerify } from "jose"
+import { createLocalJWKSet, decodeJwt, importPKCS8, jwtVerify, SignJWT } from "jose"
 import type { Clock } from "../clock/clock.ts"
 import { seededRandom } from "../clock/random.ts"
 import { jwks, openIdConfiguration } from "./discovery.ts"
@@ -148,6 +148,48 @@ describe("a service account token", () => {
         .toString(),
     )
     expect(verify(issue({}, rsa).token, { keys: [key, rsa] }).ok).toBe(true)
+  })
+
+  const pemOf = ({ privateKey }: { readonly privateKey: KeyObject }) =>
+    privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+  const KEYS: readonly (readonly [algorithm: string, pem: string])[] = [
+    ["RS256", pemOf(generateKeyPairSync("rsa", { modulusLength: 2048 }))],
+    ["ES256", pemOf(generateKeyPairSync("ec", { namedCurve: "P-256" }))],
+    ["ES384", pemOf(generateKeyPairSync("ec", { namedCurve: "P-384" }))],
+    ["ES512", pemOf(generateKeyPairSync("ec", { namedCurve: "P-521" }))],
+  ]
+  describe.each(KEYS)("by a key for %s", (algorithm, pem) => {
+    const signer = signingKey(pem)
+
+    test("is taken by programs that read the published keys, and by no other key of the cluster", async () => {
+      const { token } = issue({}, signer)
+      const keys = createLocalJWKSet({ keys: jwks([key, signer]).keys.map((jwk) => ({ ...jwk })) })
+      const { protectedHeader } = await jwtVerify(token, keys, { audience: "vault", currentDate: new Date(NOW) })
+      expect(protectedHeader).toEqual({ alg: algorithm, kid: signer.keyId })
+      expect(verify(token, { keys: [key, signer] })).toMatchObject({ ok: true })
+      expect(
+        verify(token, { keys: KEYS.filter(([other]) => other !== algorithm).map(([, one]) => signingKey(one)) }),
+      ).toMatchObject({ ok: false })
+    })
+
+    test("is verified where another program has signed it", async () => {
+      const token = await new SignJWT(decodeJwt(issue().token))
+        .setProtectedHeader({ alg: algorithm, kid: signer.keyId })
+        .sign(await importPKCS8(pem, algorithm))
+      expect(verify(token, { keys: [key, signer] })).toMatchObject({ ok: true })
+    })
+
+    test("is not verified with the digest of another algorithm, or a part of its signature", () => {
+      const [head, body] = issue({}, signer).token.split(".") as [string, string]
+      const signed = (digest: string) =>
+        sign(digest, Buffer.from(`${head}.${body}`), { key: signer.privateKey, dsaEncoding: "ieee-p1363" })
+      const right = signed(`sha${algorithm.slice(2)}`)
+      const wrong = signed(algorithm === "ES512" ? "sha384" : "sha512")
+      const verdicts = [right, wrong, right.subarray(0, -1), Buffer.concat([right, Buffer.alloc(1)])].map(
+        (signature) => verify(`${head}.${body}.${signature.toString("base64url")}`, { keys: [signer] }).ok,
+      )
+      expect(verdicts).toEqual([true, false, false, false])
+    })
   })
 
   test("is the same byte for byte with the same seed", () => {

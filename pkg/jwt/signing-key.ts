@@ -3,16 +3,20 @@
  *
  * New keys are P-256 (ES256), where k3s makes RSA 2048: making one takes 10 µs and not 20–100 ms of a start that has
  * 250 ms, and a signature 15 µs and not 450 µs, on the one thread that also answers requests. Kubernetes and OIDC
- * relying parties accept both. An RSA key of an administrator signs RS256. Clusters on virtual time make an Ed25519 key
- * from their seed: its signatures are repeatable, while those of ECDSA need random numbers. Nothing outside such a
- * cluster reads its tokens.
+ * relying parties accept both. An administrator's key may be RSA (RS256), P-384 (ES384) or P-521 (ES512) too. Clusters
+ * on virtual time make an Ed25519 key from their seed: its signatures are repeatable, while those of ECDSA need random
+ * numbers. Nothing outside such a cluster reads its tokens.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
 import type { Random } from "../clock/random.ts"
 import { newPrivateKey, seededPrivateKey } from "../pki/certificate.ts"
 import { readIfExists, replaceFile } from "../files/files.ts"
 
-export type Algorithm = "ES256" | "RS256" | "EdDSA"
+export type Algorithm = "ES256" | "ES384" | "ES512" | "RS256" | "EdDSA"
+
+/** The algorithm of each elliptic curve, by OpenSSL's names. Source: upstream's signerFromECDSAPrivateKey. */
+const CURVES: Readonly<Record<string, Algorithm>> = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }
+const TYPES = "P-256, P-384, P-521, RSA or Ed25519"
 
 export interface VerifyingKey {
   /** SHA-256 of the public key's DER (SubjectPublicKeyInfo), as base64url. Source: upstream's keyIDFromPublicKey. */
@@ -33,10 +37,10 @@ export const seededSigningKey = (random: Random): SigningKey => signingKey(seede
 
 /**
  * Reads a signing key from PEM (PKCS #8, PKCS #1 or SEC 1).
- * @throws TypeError for types other than P-256, RSA and Ed25519
+ * @throws TypeError for a text without one, and for types other than P-256, P-384, P-521, RSA and Ed25519
  */
 export function signingKey(pem: string): SigningKey {
-  const privateKey = createPrivateKey(pem)
+  const privateKey = keyOf(() => createPrivateKey(pem), "it holds no private key in PEM that can be read")
   return { ...describe(createPublicKey(privateKey)), privateKey }
 }
 
@@ -61,7 +65,18 @@ export function loadOrCreateSigningKey(path: string): SigningKey {
 export function verifyingKeysIn(pem: string): readonly VerifyingKey[] {
   const blocks = pem.match(/-----BEGIN ([A-Z ]*KEY|CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? []
   if (blocks.length === 0) throw new TypeError("it holds no key in PEM")
-  return blocks.map((block) => describe(createPublicKey(block)))
+  return blocks.map((block, i) =>
+    describe(keyOf(() => createPublicKey(block), `the key at place ${i + 1} of it cannot be read`)),
+  )
+}
+
+/** The texts of OpenSSL do not say what is wrong. */
+function keyOf(read: () => KeyObject, fault: string): KeyObject {
+  try {
+    return read()
+  } catch (err) {
+    throw new TypeError(`${fault}: expected ${TYPES}, without a password`, { cause: err })
+  }
 }
 
 /** Returns the keys in the file `path`, which must exist. @throws Error that names the file */
@@ -83,8 +98,9 @@ export const signBytes = (key: SigningKey, input: Buffer): Buffer =>
 export const verifyBytes = (key: VerifyingKey, input: Buffer, signature: Buffer): boolean =>
   verify(digestOf(key), input, { key: key.publicKey, ...ENCODING }, signature)
 
-/** Ed25519 has its own digest. */
-const digestOf = ({ algorithm }: VerifyingKey): "sha256" | null => (algorithm === "EdDSA" ? null : "sha256")
+/** Ed25519 has its own digest; the others have one in the name of their algorithm. */
+const digestOf = ({ algorithm }: VerifyingKey): string | null =>
+  algorithm === "EdDSA" ? null : `sha${algorithm.slice(2)}`
 
 function signingKeyOf(path: string, pem: string): SigningKey {
   try {
@@ -111,8 +127,10 @@ function describe(publicKey: KeyObject): VerifyingKey {
 function algorithmOf(publicKey: KeyObject): Algorithm {
   if (publicKey.asymmetricKeyType === "rsa") return "RS256"
   if (publicKey.asymmetricKeyType === "ed25519") return "EdDSA"
-  if (publicKey.asymmetricKeyDetails?.namedCurve === "prime256v1") return "ES256"
+  const { namedCurve } = publicKey.asymmetricKeyDetails ?? {}
+  const algorithm = CURVES[namedCurve ?? ""]
+  if (algorithm !== undefined) return algorithm
   throw new TypeError(
-    `Cannot sign tokens with this key: expected P-256, RSA or Ed25519, current type is ${publicKey.asymmetricKeyType}`,
+    `Cannot sign tokens with this key: expected ${TYPES}, current type is ${namedCurve ?? publicKey.asymmetricKeyType}`,
   )
 }

@@ -59,7 +59,32 @@ test("without a key that signs, the cluster's own signs, and the given ones veri
   expect(files.verifyingKeys?.map(({ keyId }) => keyId)).toEqual([files.signingKey.keyId, earlier.keyId])
 })
 
+test("keys of several files verify, and of a file with several, whatever their types", () => {
+  const key = (namedCurve: string) => generateKeyPairSync("ec", { namedCurve })
+  const [p384, p521] = [key("P-384"), key("P-521")]
+  const publicPem = p384.publicKey.export({ type: "spki", format: "pem" }).toString()
+  const both = fileOf("both.pub", `${publicPem}\n${rsa.publicKey}`)
+  const signing = fileOf("p521.key", p521.privateKey.export({ type: "sec1", format: "pem" }).toString())
+  const files = opened(
+    given({ "service-account-signing-key-file": signing, "service-account-key-file": [both, publicFile] }),
+  )
+  expect(files.signingKey.algorithm).toBe("ES512")
+  expect(files.verifyingKeys?.map(({ algorithm }) => algorithm)).toEqual(["ES512", "ES384", "RS256", "ES256"])
+})
+
+const other = generateKeyPairSync("ec", {
+  namedCurve: "secp224r1",
+  privateKeyEncoding: { type: "sec1", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+})
+const broken = rsa.publicKey.replace(/^MII.*$/m, "AAAA")
 test.each([
+  [{ "service-account-signing-key-file": fileOf("other", other.privateKey) }, "current type is secp224r1"],
+  [{ "service-account-key-file": [fileOf("other.pub", other.publicKey)] }, "expected P-256, P-384, P-521, RSA or"],
+  [
+    { "service-account-key-file": [fileOf("broken.pub", `${rsa.publicKey}${broken}`)] },
+    "broken.pub cannot be used: the key at place 2 of it cannot be read: expected P-256",
+  ],
   [{ "service-account-signing-key-file": publicFile }, "--service-account-signing-key-file"],
   [{ "service-account-signing-key-file": join(dir, "none") }, "cannot be used"],
   [{ "service-account-key-file": [fileOf("text", "no key")] }, "it holds no key in PEM"],

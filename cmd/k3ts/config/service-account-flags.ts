@@ -16,7 +16,7 @@ const httpsUrl = textThat(
 export const serviceAccountFlags = {
   "service-account-signing-key-file": value(
     v.filePath.optional(),
-    "Private key that signs service account tokens: P-256, RSA or Ed25519, as PEM",
+    "Private key that signs service account tokens: P-256, P-384, P-521, RSA or Ed25519, as PEM",
     { placeholder: "FILE", path: true, defaultText: "a key in data-dir" },
   ),
   "service-account-key-file": list(
