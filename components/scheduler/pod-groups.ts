@@ -36,8 +36,8 @@ export interface PodGroupTools extends Pick<ComponentContext, "client" | "inform
 
 /** Schedules pods that belong to PodGroups. Present only where PodGroups are served. */
 export interface PodGroups {
-  /** What every profile gets beside its plugins. */
-  readonly plugins: readonly Plugin[]
+  /** Returns what the queue knows of groups for pods of a profile. */
+  pluginsOf(profile: Profile): readonly Plugin[]
   /** Whether the pod is scheduled with its group. */
   belongs(pod: Pod): boolean
   /** Called when a pod is new or has changed, before the queue and the cache know that. */

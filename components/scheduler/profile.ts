@@ -6,6 +6,7 @@ import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
 import { BindingCycle } from "./binding-cycle.ts"
 import type { Cache } from "./cache.ts"
 import { DEFAULT_ARGS } from "./config/default-args.ts"
+import type { ProfilePlugins } from "./config/plugin-sets.ts"
 import { pluginsIn } from "./config/profile-plugins.ts"
 import type { ProfileSettings, SchedulerSettings } from "./config/scheduler-settings.ts"
 import { DeviceClaims } from "./dynamicresources/device-objects.ts"
@@ -28,6 +29,8 @@ export interface Profile {
   readonly plugins: readonly Plugin[]
   /** Plugins of one's own and extenders, in the order in which they are asked. */
   readonly externals: readonly External[]
+  /** Which plugins run at which extension points; undefined for the defaults, without a configuration. */
+  readonly configured: ProfilePlugins | undefined
 }
 
 /** What the profiles of a scheduler share. */
@@ -114,5 +117,6 @@ function createProfile(
     binding: new BindingCycle(scheduling),
     plugins: [...pluginsOf(plugins), ...externals.map(({ queueing }) => queueing)],
     externals,
+    configured: settings?.plugins,
   }
 }

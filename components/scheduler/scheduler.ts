@@ -16,6 +16,7 @@ import { ClaimWaits } from "./claim-waits.ts"
 import { Cache } from "./cache.ts"
 import type { SchedulerSettings } from "./config/scheduler-settings.ts"
 import type { Decision } from "./decision.ts"
+import { DECISIONS_PER_TURN } from "./decisions-per-turn.ts"
 import type { CreateExternals, Externals } from "./externals.ts"
 import type { ExternalBinding } from "./external/external-binding.ts"
 import type { ClusterAction, Diagnosis } from "./framework.ts"
@@ -50,13 +51,6 @@ export interface Scheduler extends Component {
   /** Why a pod fits no node, from its last attempt; undefined when it was never refused. */
   diagnosis(pod: Pod): Diagnosis | undefined
 }
-
-/**
- * Most scheduling decisions in one turn of the event loop, so that other components get theirs. The bindings of a turn
- * share one commit. More would be no faster: all that follows from them goes on at the same time, and is in memory
- * together.
- */
-const DECISIONS_PER_TURN = 25
 
 /** Binds pods to nodes. Source: pkg/scheduler/scheduler.go, schedule_one.go, eventhandlers.go. */
 export const createScheduler = (context: ComponentContext, config: SchedulerConfig = {}): Scheduler =>
@@ -98,8 +92,10 @@ class SchedulingLoop implements Scheduler {
     this.#observer = observer
     this.#settings = settings
     const pluginsFor = (pod: Pod) => {
-      const { plugins } = this.#profileOf(pod)
-      return this.#groups?.belongs(pod) === true ? [...plugins, ...this.#groups.plugins] : plugins
+      const profile = this.#profileOf(pod)
+      return this.#groups?.belongs(pod) === true
+        ? [...profile.plugins, ...this.#groups.pluginsOf(profile)]
+        : profile.plugins
     }
     const backoffs = settings && { initialMs: settings.initialBackoffMs, maxMs: settings.maxBackoffMs }
     const hooks = externals && {

@@ -2,13 +2,20 @@ import { expect, test } from "bun:test"
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DEFAULT_FEATURES } from "../../../pkg/component/features.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { settingsWith } from "../../../components/scheduler/config/scheduler-settings.ts"
 import { ownPlugin, schedulerOf, type SchedulerFlags } from "./scheduler-flags.ts"
 
 const scheduling = (flags: Partial<SchedulerFlags>) =>
   schedulerOf(
-    { "scheduler-config": undefined, "scheduler-plugin": [], "scheduler-plugin-reload": false, ...flags },
+    {
+      "scheduler-config": undefined,
+      "scheduler-plugin": [],
+      "scheduler-plugin-reload": false,
+      "feature-gates": DEFAULT_FEATURES,
+      ...flags,
+    },
     silent,
   )
 
@@ -49,7 +56,7 @@ test.each([
   { isReloaded: false, score: false },
 ])("a plugin has a place at points where it has no method yet, if it can be loaded again: $isReloaded", (given) => {
   const plugin = { name: "Mine", points: ["filter"], weight: 3 } as const
-  const [profile] = settingsWith([ownPlugin(plugin, given.isReloaded)]).profiles
+  const [profile] = settingsWith({ own: [ownPlugin(plugin, given.isReloaded)], features: DEFAULT_FEATURES }).profiles
   const { enabled, weights } = profile!.plugins
   expect(enabled.filter).toContain("Mine")
   expect(enabled.score.includes("Mine")).toBe(given.score)

@@ -4,6 +4,7 @@ import type { OwnPlugin } from "../../../components/scheduler/config/scheduler-s
 import type { SchedulerConfig } from "../../../components/scheduler/scheduler.ts"
 import { EXTENSION_POINTS } from "../../../pkg/scheduler-plugin/extension-points.ts"
 import type { PluginDescription } from "../../../pkg/scheduler-plugin/protocol.ts"
+import type { Features } from "../../../pkg/component/features.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { fileError } from "../../../pkg/files/files.ts"
@@ -17,11 +18,11 @@ import { PLUGIN_PROCESS } from "../plugin-process.ts"
 /** The flags of the scheduler. Source: kube-scheduler's `--config`. */
 export const schedulerFlags = {
   "scheduler-config": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with a KubeSchedulerConfiguration: several schedulers, their plugins, and extenders",
     { placeholder: "FILE", path: true },
   ),
-  "scheduler-plugin": list(v.filePath, "TypeScript file with a plugin of the scheduler", {
+  "scheduler-plugin": list(v.fileToRead, "TypeScript file with a plugin of the scheduler", {
     placeholder: "FILE",
     path: true,
   }),
@@ -34,7 +35,7 @@ export type SchedulerFlags = FlagsOf<typeof schedulerFlags>
  * @throws UsageError with file, line, field and mend
  */
 export async function schedulerOf(
-  flags: SchedulerFlags,
+  flags: SchedulerFlags & { readonly "feature-gates": Features },
   log: Logger,
 ): Promise<Omit<SchedulerConfig, "observer"> | undefined> {
   const { "scheduler-config": file, "scheduler-plugin": files } = flags
@@ -44,7 +45,8 @@ export async function schedulerOf(
     const { readSchedulerSettings, settingsWith } =
       await import("../../../components/scheduler/config/scheduler-settings.ts")
     const own = hosts.map(({ description }) => ownPlugin(description, flags["scheduler-plugin-reload"]))
-    const settings = file === undefined ? settingsWith(own) : readSchedulerSettings(textOf(file), file, own)
+    const scheduler = { own, features: flags["feature-gates"] }
+    const settings = file === undefined ? settingsWith(scheduler) : readSchedulerSettings(textOf(file), file, scheduler)
     const { extenders } = settings
     if (hosts.length === 0 && extenders.length === 0) return { settings }
     await configure(hosts, settings.profiles)

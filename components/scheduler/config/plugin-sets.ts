@@ -4,43 +4,51 @@
  */
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { at, invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
+import type { Features } from "../../../pkg/component/features.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
-import { EXTENSION_POINTS, type ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
-import { IN_TREE, type PointsOf } from "./in-tree-plugins.ts"
+import { IN_TREE, PLUGIN_POINTS, type PluginPoint, type PointsOf } from "./in-tree-plugins.ts"
 import type { PluginEntry, PluginSet, PluginSets } from "./scheduler-configuration.ts"
 
 /** The names of the plugins that run at each extension point, in their order. */
-export type EnabledPlugins = Readonly<Record<ExtensionPoint, readonly string[]>>
+export type EnabledPlugins = Readonly<Record<PluginPoint, readonly string[]>>
 
 export interface ProfilePlugins {
   readonly enabled: EnabledPlugins
-  /** The weight of each plugin's score. */
+  /** The weight of each plugin's score, of nodes or of placements. */
   readonly weights: ReadonlyMap<string, number>
 }
 
-const DEFAULTS: readonly PluginEntry[] = Object.entries(IN_TREE).map(([name, { weight }]) =>
-  weight === undefined ? { name } : { name, weight },
-)
+/** The plugins that run without a configuration. */
+const defaultsFor = (features: Features): readonly PluginEntry[] =>
+  Object.entries(IN_TREE)
+    .filter(([, { gate }]) => gate === undefined || features[gate])
+    .map(([name, { weight }]) => (weight === undefined ? { name } : { name, weight }))
+
+/** What the plugins of a profile depend on, beside its own part of the configuration. */
+export interface PluginsContext {
+  readonly pointsOf: PointsOf
+  /** Plugins that run in every profile, as if they were in multiPoint. */
+  readonly more: readonly PluginEntry[]
+  readonly features: Features
+}
 
 /**
  * Returns the plugins of a profile, and what is wrong with them.
- * @param more plugins that run in every profile, as if they were in multiPoint
  * @param path where `sets` are in the configuration
  */
 export function pluginsOfProfile(
   sets: PluginSets,
-  pointsOf: PointsOf,
-  more: readonly PluginEntry[],
+  { pointsOf, more, features }: PluginsContext,
   path: string,
 ): ProfilePlugins & { readonly causes: readonly Cause[] } {
-  const multi = merged([...DEFAULTS, ...more], sets.multiPoint)
-  const causes = unknownPlugins(sets, pointsOf, path)
+  const multi = merged([...defaultsFor(features), ...more], sets.multiPoint)
+  const causes = enabledFaults(sets, pointsOf, features, path)
   const enabled = Object.fromEntries(
-    EXTENSION_POINTS.map((point) => [point, namesAt(point, sets[point], multi, pointsOf)]),
+    PLUGIN_POINTS.map((point) => [point, namesAt(point, sets[point], multi, pointsOf)]),
   ) as unknown as EnabledPlugins
   const weights = new Map<string, number>()
-  for (const { name, weight } of [...(sets.score?.enabled ?? []), ...multi])
+  for (const { name, weight } of [...(sets.score?.enabled ?? []), ...(sets.placementScore?.enabled ?? []), ...multi])
     if (!weights.has(name)) weights.set(name, weight === undefined || weight === 0 ? 1 : weight)
   if (causes.length === 0) pushAll(causes, countFaults(enabled, path))
   return { enabled, weights, causes }
@@ -63,7 +71,7 @@ function merged(defaults: readonly PluginEntry[], set: PluginSet = {}): readonly
  * others of multiPoint, then those that are only configured for this point.
  */
 function namesAt(
-  point: ExtensionPoint,
+  point: PluginPoint,
   set: PluginSet = {},
   multi: readonly PluginEntry[],
   pointsOf: PointsOf,
@@ -84,19 +92,26 @@ function namesAt(
   ]
 }
 
-function unknownPlugins(sets: PluginSets, pointsOf: PointsOf, path: string): Cause[] {
+function enabledFaults(sets: PluginSets, pointsOf: PointsOf, features: Features, path: string): Cause[] {
   const causes: Cause[] = []
   for (const [point, set] of Object.entries(sets) as [keyof PluginSets, PluginSet | undefined][]) {
     const names = (set?.enabled ?? []).map(({ name }) => name)
     for (const [i, name] of names.entries()) {
-      const fault = faultOf(name, point, pointsOf, names.slice(0, i))
+      const fault = faultOf(name, point, pointsOf, names.slice(0, i)) ?? gateFault(name, features)
       if (fault !== undefined) causes.push(invalidValue(at(path, point, "enabled", i, "name"), name, fault))
     }
   }
   return causes
 }
 
-const isPoint = (point: string): point is ExtensionPoint => (EXTENSION_POINTS as readonly string[]).includes(point)
+const isPoint = (point: string): point is PluginPoint => (PLUGIN_POINTS as readonly string[]).includes(point)
+
+/** Differs from upstream: there the plugin waits for PodGroups for ever, and the scheduler with it. */
+const gateFault = (name: string, { GenericWorkload }: Features): string | undefined =>
+  GenericWorkload || IN_TREE[name]?.gate === undefined
+    ? undefined
+    : "this plugin needs PodGroups: give --feature-gates GenericWorkload=true and --runtime-config " +
+      "scheduling.k8s.io/v1alpha2=true"
 
 function faultOf(name: string, point: string, pointsOf: PointsOf, before: readonly string[]): string | undefined {
   const points = pointsOf(name)

@@ -29,8 +29,8 @@ const Plugins = message(`${PACKAGE}.Plugins`, "Which plugins run, by extension p
   bind: f.message(11, PluginSet, "Binds the pod."),
   postBind: f.message(12, PluginSet, "After the pod was bound."),
   multiPoint: f.message(13, PluginSet, "All extension points of a plugin."),
-  placementGenerate: f.message(14, PluginSet, "Belongs to TopologyAwareWorkloadScheduling, which is off."),
-  placementScore: f.message(15, PluginSet, "Belongs to TopologyAwareWorkloadScheduling, which is off."),
+  placementGenerate: f.message(14, PluginSet, "Where a group of pods may be placed."),
+  placementScore: f.message(15, PluginSet, "Which of these places is the best one."),
 })
 export interface PluginSets extends ObjectOf<typeof Plugins> {}
 

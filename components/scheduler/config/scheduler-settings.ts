@@ -7,14 +7,15 @@ import { decodeMessage, typed } from "../../../pkg/apimachinery/decoding/decode.
 import type { Cause } from "../../../pkg/apimachinery/errors.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { at, invalidValue } from "../../../pkg/apimachinery/validation/field-errors.ts"
+import { DEFAULT_FEATURES, type Features } from "../../../pkg/component/features.ts"
 import { parseConfiguration, refusal, type ConfigurationKind } from "../../../pkg/config-file/config-file.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { argsFaults } from "./args-validation.ts"
 import { configurationFaults, isRemovedPlugin } from "./configuration-validation.ts"
 import type { ExtensionPoint } from "../../../pkg/scheduler-plugin/extension-points.ts"
-import { inTreePoints, type PointsOf } from "./in-tree-plugins.ts"
+import { inTreePoints } from "./in-tree-plugins.ts"
 import { ARGS, completeArgs, hasArgs, type ArgsOfPlugins, type PluginWithArgs } from "./plugin-args.ts"
-import { pluginsOfProfile, type ProfilePlugins } from "./plugin-sets.ts"
+import { pluginsOfProfile, type PluginsContext, type ProfilePlugins } from "./plugin-sets.ts"
 import {
   KubeSchedulerConfiguration,
   type ExtenderConfig,
@@ -51,13 +52,25 @@ export interface OwnPlugin {
   readonly weight?: number | undefined
 }
 
+/** What a configuration is read for. */
+export interface ConfiguredScheduler {
+  /** Plugins that are not part of the scheduler: those that the file does not name run in every profile. */
+  readonly own: readonly OwnPlugin[]
+  /** The gates by which plugins run by default. */
+  readonly features: Features
+}
+const PLAIN: ConfiguredScheduler = { own: [], features: DEFAULT_FEATURES }
+
 /**
  * Reads the text of a file. @throws ConfigurationError with file, line, field and mend
  * @param file for messages
- * @param own plugins that are not part of the scheduler: those that the file does not name run in every profile
  */
-export function readSchedulerSettings(text: string, file: string, own: readonly OwnPlugin[] = []): SchedulerSettings {
-  const { value } = parseConfiguration(text, file, [kindFor(own)])
+export function readSchedulerSettings(
+  text: string,
+  file: string,
+  scheduler: ConfiguredScheduler = PLAIN,
+): SchedulerSettings {
+  const { value } = parseConfiguration(text, file, [kindFor(scheduler)])
   const faults = (value.extenders ?? []).flatMap(({ urlPrefix }, i) =>
     /^https?:\/\/[^/]/.test(urlPrefix) && URL.canParse(urlPrefix)
       ? []
@@ -70,32 +83,36 @@ export function readSchedulerSettings(text: string, file: string, own: readonly 
         ],
   )
   if (faults.length > 0) throw refusal(text, file, faults)
-  return settingsOf(completed(value), own)
+  return settingsOf(completed(value), scheduler)
 }
 
 /** The settings of a scheduler without a configuration, which has these plugins beside those by default. */
-export const settingsWith = (own: readonly OwnPlugin[]): SchedulerSettings =>
+export const settingsWith = (scheduler: ConfiguredScheduler): SchedulerSettings =>
   settingsOf(
     completed(decodeMessage(typed(KubeSchedulerConfiguration), {}).object as unknown as KubeSchedulerConfiguration),
-    own,
+    scheduler,
   )
 
-const kindFor = (own: readonly OwnPlugin[]): ConfigurationKind<typeof KubeSchedulerConfiguration> => ({
+const kindFor = (scheduler: ConfiguredScheduler): ConfigurationKind<typeof KubeSchedulerConfiguration> => ({
   apiVersions: ["kubescheduler.config.k8s.io/v1"],
   kind: "KubeSchedulerConfiguration",
   schema: KubeSchedulerConfiguration,
-  validate: (value) => schedulerFaults(value, own),
+  validate: (value) => schedulerFaults(value, scheduler),
 })
 
 /** Returns everything that is wrong in a configuration, with upstream's messages where it has one. */
-export function schedulerFaults(value: KubeSchedulerConfiguration, own: readonly OwnPlugin[] = []): readonly Cause[] {
+export function schedulerFaults(
+  value: KubeSchedulerConfiguration,
+  scheduler: ConfiguredScheduler = PLAIN,
+): readonly Cause[] {
   const configuration = completed(value)
   const { profiles = [] } = configuration
-  const more = unnamed(configuration, own)
+  const { own } = scheduler
+  const context = pluginsContext(configuration, scheduler)
   return [
     ...configurationFaults(configuration),
     ...profiles.flatMap(({ plugins = {}, pluginConfig = [] }, i) => [
-      ...pluginsOfProfile(plugins, pointsWith(own), more, at("profiles", i, "plugins")).causes.filter(
+      ...pluginsOfProfile(plugins, context, at("profiles", i, "plugins")).causes.filter(
         // These have a message of their own.
         ({ message }) => ![...message.matchAll(/"([^"]*)"/g)].some(([, name]) => isRemovedPlugin(name!)),
       ),
@@ -111,10 +128,14 @@ export function schedulerFaults(value: KubeSchedulerConfiguration, own: readonly
   ]
 }
 
-const pointsWith =
-  (own: readonly OwnPlugin[]): PointsOf =>
-  (name) =>
-    inTreePoints(name) ?? own.find((plugin) => plugin.name === name)?.points
+const pluginsContext = (
+  configuration: KubeSchedulerConfiguration,
+  { own, features }: ConfiguredScheduler,
+): PluginsContext => ({
+  pointsOf: (name) => inTreePoints(name) ?? own.find((plugin) => plugin.name === name)?.points,
+  more: unnamed(configuration, own),
+  features,
+})
 
 /** One profile by default, whose scheduler is named as upstream's. */
 function completed(value: KubeSchedulerConfiguration): KubeSchedulerConfiguration {
@@ -134,14 +155,14 @@ function unnamed({ profiles = [] }: KubeSchedulerConfiguration, own: readonly Ow
   return own.filter(({ name }) => !named.has(name)).map(({ name, weight = 1 }) => ({ name, weight }))
 }
 
-function settingsOf(configuration: KubeSchedulerConfiguration, own: readonly OwnPlugin[]): SchedulerSettings {
+function settingsOf(configuration: KubeSchedulerConfiguration, scheduler: ConfiguredScheduler): SchedulerSettings {
   const { profiles = [], percentageOfNodesToScore: percentage = 0, extenders = [] } = configuration
-  const more = unnamed(configuration, own)
+  const context = pluginsContext(configuration, scheduler)
   return {
     profiles: profiles.map((profile) => ({
       name: profile.schedulerName!,
       percentageOfNodesToScore: profile.percentageOfNodesToScore ?? percentage,
-      plugins: pluginsOfProfile(profile.plugins ?? {}, pointsWith(own), more, ""),
+      plugins: pluginsOfProfile(profile.plugins ?? {}, context, ""),
       args: argsOf(profile),
       ownArgs: new Map(
         (profile.pluginConfig ?? []).filter(({ name }) => !hasArgs(name)).map(({ name, args }) => [name, args]),

@@ -6,6 +6,7 @@ import type { Preemptor } from "../eviction.ts"
 import type { PodGroupTools } from "../pod-groups.ts"
 import { byBudget } from "../preemption.ts"
 import { UNSCHEDULABLE } from "./outcome.ts"
+import { topologyKeyOf } from "./placements.ts"
 import { tryGroup, type TrialOptions } from "./trial.ts"
 
 /** Pods that are preempted together: those of a group with the disruption mode PodGroup, or a single one. */
@@ -35,6 +36,10 @@ export function preemptForGroup(
   options: TrialOptions,
 ): Room | { readonly message: string } {
   const { cache, informers } = tools
+  if (options.profile.context.cycle.preemption === undefined)
+    return { message: "default preemption plugin is not registered, workload aware preemption is disabled" }
+  if (topologyKeyOf(group) !== undefined)
+    return { message: "workload aware preemption is not supported for pod groups with scheduling constraints" }
   if (options.waiting.some(({ pod }) => pod.spec.preemptionPolicy === "Never"))
     return { message: "not eligible due to preemptionPolicy=Never." }
   const priority = group.spec.priority ?? 0

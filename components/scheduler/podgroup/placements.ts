@@ -3,8 +3,15 @@ import type { PodGroup } from "../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import type { Cache } from "../cache.ts"
 import type { NodeInfo } from "../node-info.ts"
 
-/** Nodes among which a group is placed, as the trial wants them: name → additional score. */
-export type Placement = ReadonlyMap<string, number>
+/** Nodes among which a group is placed. */
+export interface Placement {
+  /** The value of the topology's label; empty for all nodes. */
+  readonly domain: string
+  /** As the trial wants them: name → additional score; undefined for all nodes. */
+  readonly nodes: ReadonlyMap<string, number> | undefined
+}
+
+const EVERYWHERE: Placement = { domain: "", nodes: undefined }
 
 /** Returns the label of nodes whose value must be the same for all pods of the group; undefined for none. */
 export const topologyKeyOf = (group: PodGroup | undefined): string | undefined =>
@@ -12,36 +19,41 @@ export const topologyKeyOf = (group: PodGroup | undefined): string | undefined =
 
 /**
  * Returns the domains of a topology, each with its nodes: only the one in which pods of the group run already, if any
- * do. Source: plugins/topologyaware.
- * @param scheduled the pods of the group that have a node, with its name
- * @throws Error where pods of the group run in several domains, or on a node without the label
+ * do. Without a topology they are one placement, with all nodes. Source: plugins/topologyaware.
+ * @param scheduled the pods of the group that have a node, with that
+ * @returns the fault where pods of the group run in several domains, or on a node without the label
  */
 export function placementsOf(
-  key: string,
+  key: string | undefined,
   cache: Cache,
   scheduled: readonly (readonly [Pod, NodeInfo | undefined])[],
-): readonly Placement[] {
-  const required = domainOf(key, scheduled)
+): readonly Placement[] | { readonly fault: string } {
+  if (key === undefined) return [EVERYWHERE]
+  const found = domainsOf(key, scheduled)
+  if ("fault" in found) return found
   const domains = new Map<string, Map<string, number>>()
   for (const { name, node } of cache.list) {
     const domain = node.metadata.labels?.[key]
-    if (domain === undefined || (required !== undefined && domain !== required)) continue
+    if (domain === undefined || (found.required !== undefined && domain !== found.required)) continue
     const nodes = domains.get(domain)
     if (nodes === undefined) domains.set(domain, new Map([[name, 0]]))
     else nodes.set(name, 0)
   }
-  return [...domains.values()]
+  return [...domains].map(([domain, nodes]) => ({ domain, nodes }))
 }
 
-function domainOf(key: string, scheduled: readonly (readonly [Pod, NodeInfo | undefined])[]): string | undefined {
-  let found: string | undefined
-  const fault = (why: string) => new Error(`cannot determine domain for already scheduled pods: ${why}`)
+function domainsOf(
+  key: string,
+  scheduled: readonly (readonly [Pod, NodeInfo | undefined])[],
+): { readonly required: string | undefined } | { readonly fault: string } {
+  let required: string | undefined
+  const fault = (why: string) => ({ fault: `cannot determine domain for already scheduled pods: ${why}` })
   for (const [{ metadata }, node] of scheduled) {
     const domain = node?.node.metadata.labels?.[key]
-    if (domain === undefined) throw fault(`no topology domain found for pod ${metadata.namespace}/${metadata.name}`)
-    if (found !== undefined && found !== domain)
-      throw fault(`more than 1 domain found for pod group: ${found}, ${domain}`)
-    found = domain
+    if (domain === undefined) return fault(`no topology domain found for pod ${metadata.namespace}/${metadata.name}`)
+    if (required !== undefined && required !== domain)
+      return fault(`more than 1 domain found for pod group: ${required}, ${domain}`)
+    required = domain
   }
-  return found
+  return { required }
 }

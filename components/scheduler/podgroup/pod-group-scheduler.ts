@@ -8,10 +8,12 @@ import type { PodGroups, PodGroupTools } from "../pod-groups.ts"
 import type { Profile } from "../profile.ts"
 import type { QueuedPod } from "../queued-pod.ts"
 import { gangScheduling, NAME } from "./gang-scheduling.ts"
+import { groupPluginsOf, type GroupPlugins } from "./group-plugins.ts"
 import { writeGroupCondition, type GroupVerdict } from "./group-condition.ts"
 import { GroupMembers } from "./group-members.ts"
 import { preemptForGroup } from "./group-preemption.ts"
-import { evictAll, refusalsOf, refuseMember, UNSCHEDULABLE, WAITS_FOR_VICTIMS } from "./outcome.ts"
+import { evictAll, refusalsOf, refuseMember, type Refusal, UNSCHEDULABLE, WAITS_FOR_VICTIMS } from "./outcome.ts"
+import { searchPlacements, type Searched } from "./placement-search.ts"
 import { placementsOf, topologyKeyOf } from "./placements.ts"
 import { tryGroup, type Trial, type TrialOptions } from "./trial.ts"
 
@@ -21,20 +23,33 @@ import { tryGroup, type Trial, type TrialOptions } from "./trial.ts"
  */
 export const createPodGroups = (tools: PodGroupTools): PodGroups => new PodGroupScheduler(tools)
 
+/** A group whose pods are being scheduled. */
+interface Attempt {
+  readonly key: string
+  readonly started: number
+  readonly profile: Profile
+  readonly plugins: GroupPlugins
+}
+
 class PodGroupScheduler implements PodGroups {
-  readonly plugins: readonly Plugin[]
   readonly #tools: PodGroupTools
   readonly #members = new GroupMembers()
+  readonly #gang: Plugin
   /** The UIDs of groups that were scheduled. */
   readonly #scheduled = new Set<string>()
+  /** Groups that are being tried, or of which it is being written why not → pods that had their turn meanwhile. */
+  readonly #busy = new Map<string, QueuedPod[]>()
 
   constructor(tools: PodGroupTools) {
     this.#tools = tools
-    const { GangScheduling, TopologyAwareWorkloadScheduling } = tools.features
     const groupNamed = (key: string) => tools.informers.of(PodGroup).get(key)
-    const gang = gangScheduling(groupNamed, this.#members, TopologyAwareWorkloadScheduling)
-    const { preEnqueue: _off, ...events } = gang
-    this.plugins = [GangScheduling ? gang : events]
+    this.#gang = gangScheduling(groupNamed, this.#members, tools.features.TopologyAwareWorkloadScheduling)
+  }
+
+  pluginsOf(profile: Profile): readonly Plugin[] {
+    if (groupPluginsOf(profile, this.#tools.features).gates) return [this.#gang]
+    const { preEnqueue: _off, ...events } = this.#gang
+    return [events]
   }
 
   async follow(): Promise<() => void> {
@@ -76,45 +91,128 @@ class PodGroupScheduler implements PodGroups {
 
   schedule(first: QueuedPod): void {
     const key = groupOf(first.pod)!
-    const group = this.#tools.informers.of(PodGroup).get(key)
-    const waiting = this.#waiting(first, key)
-    if (waiting.length === 0) return
-    try {
-      this.#schedule(key, group, waiting)
-    } catch (err) {
-      for (const queued of waiting) this.#tools.contain(queued, err)
-    }
+    const late = this.#busy.get(key)
+    if (late === undefined) this.#schedule(key, [first])
+    else late.push(first)
   }
 
   /** Takes the pods of a group from the queue that may be scheduled now, the most important first. */
-  #waiting(first: QueuedPod, key: string): readonly QueuedPod[] {
-    const { queue, cache } = this.#tools
-    const waiting: QueuedPod[] = []
-    for (const uid of new Set([...this.#members.of(key).keys(), first.pod.metadata.uid ?? ""])) {
-      const queued = uid === first.pod.metadata.uid ? first : queue.take(uid)
-      if (queued === undefined) continue
-      if (queued.pod.metadata.deletionTimestamp === undefined && !cache.isAssumed(queued.pod)) waiting.push(queued)
-      else queue.done(queued.pod)
-    }
-    return waiting.sort((a, b) => (b.pod.spec.priority ?? 0) - (a.pod.spec.priority ?? 0) || a.added - b.added)
+  #waiting(key: string, firsts: readonly QueuedPod[]): readonly QueuedPod[] {
+    const { queue } = this.#tools
+    const own = new Map(firsts.map((queued) => [queued.pod.metadata.uid ?? "", queued]))
+    return [...new Set([...this.#members.of(key).keys(), ...own.keys()])]
+      .map((uid) => own.get(uid) ?? queue.take(uid))
+      .filter((queued) => queued !== undefined)
+      .filter((queued) => this.#stillWaits(queued))
+      .sort((a, b) => (b.pod.spec.priority ?? 0) - (a.pod.spec.priority ?? 0) || a.added - b.added)
   }
 
-  #schedule(key: string, group: PodGroup | undefined, waiting: readonly QueuedPod[]): void {
-    const { clock, profileOf, features, cache } = this.#tools
-    const started = clock.monotonic()
-    const profile = profileOf(waiting[0]!.pod)
-    const fault = faultOf(waiting, profile, group, key, features.GangScheduling)
-    if (fault !== undefined) return this.#fail(waiting, fault, profile, group)
-    const scheduled = [...this.#members.of(key).values()].filter((pod) => cache.nodeOf(pod) !== undefined)
-    const minCount = features.GangScheduling ? (group?.spec.schedulingPolicy.gang?.minCount ?? 0) : 0
-    const options: TrialOptions = {
+  /** Returns whether a pod that is in flight still needs a node, and takes over how it has changed. */
+  #stillWaits(queued: QueuedPod): boolean {
+    const { cache, queue } = this.#tools
+    const pod = this.#members.of(groupOf(queued.pod)!).get(queued.pod.metadata.uid ?? "")
+    if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !cache.isAssumed(pod)) {
+      queued.pod = pod
+      return true
+    }
+    queue.done(queued.pod)
+    return false
+  }
+
+  #schedule(key: string, firsts: readonly QueuedPod[]): void {
+    const waiting = this.#waiting(key, firsts)
+    if (waiting.length === 0) return
+    this.#busy.set(key, [])
+    void this.#tools.inBackground(this.#attempt(key, waiting))
+  }
+
+  /** Schedules the pods, in this turn where that is possible, and then those that came meanwhile. */
+  async #attempt(key: string, waiting: readonly QueuedPod[]): Promise<void> {
+    try {
+      const profile = this.#tools.profileOf(waiting[0]!.pod)
+      const plugins = groupPluginsOf(profile, this.#tools.features)
+      const attempt = { key, profile, plugins, started: this.#tools.clock.monotonic() }
+      const fault = faultOf(waiting, attempt, this.#groupOf(attempt))
+      const writing =
+        fault !== undefined
+          ? this.#fail(waiting, fault, attempt)
+          : this.#tools.features.TopologyAwareWorkloadScheduling
+            ? this.#search(attempt, waiting)
+            : this.#conclude(attempt, waiting, tryGroup(this.#tools, this.#options(attempt, waiting)), UNSCHEDULABLE)
+      // Only pods about which that is written are in the queue again, for the next attempt to take.
+      if (writing !== undefined) await writing
+    } catch (err) {
+      for (const queued of waiting) this.#tools.contain(queued, err)
+    }
+    const late = this.#busy.get(key)!
+    this.#busy.delete(key)
+    if (this.#tools.isRunning() && late.length > 0) this.#schedule(key, late)
+  }
+
+  #groupOf({ key }: Attempt): PodGroup | undefined {
+    return this.#tools.informers.of(PodGroup).get(key)
+  }
+
+  #options(attempt: Attempt, waiting: readonly QueuedPod[]): TrialOptions {
+    const { profile, plugins } = attempt
+    const needed = plugins.permits ? this.#groupOf(attempt)?.spec.schedulingPolicy.gang?.minCount : undefined
+    return {
       profile,
       waiting,
-      scheduled: scheduled.length,
-      needed: minCount,
-      preempts: !features.WorkloadAwarePreemption,
+      scheduled: this.#placed(attempt).length,
+      needed: needed ?? 0,
+      preempts: !this.#tools.features.WorkloadAwarePreemption,
     }
-    const { trial, status } = this.#try(options, group, scheduled)
+  }
+
+  /** Returns the pods of the group that have a node. */
+  #placed({ key }: Attempt): readonly Pod[] {
+    return [...this.#members.of(key).values()].filter((pod) => this.#tools.cache.nodeOf(pod) !== undefined)
+  }
+
+  /** Tries the group in each placement, in several turns if need be. */
+  async #search(attempt: Attempt, waiting: readonly QueuedPod[]): Promise<void> {
+    const { cache, isRunning } = this.#tools
+    const { plugins } = attempt
+    let left = waiting
+    let writing: Promise<void> | undefined
+    const searched: Searched = {
+      options: () => {
+        left = isRunning() ? left.filter((queued) => this.#stillWaits(queued)) : []
+        return left.length === 0 ? undefined : this.#options(attempt, left)
+      },
+      placements: () =>
+        placementsOf(
+          plugins.generates ? topologyKeyOf(this.#groupOf(attempt)) : undefined,
+          cache,
+          this.#placed(attempt).map((pod) => [pod, cache.get(cache.nodeOf(pod) ?? "")]),
+        ),
+      countWeight: plugins.countWeight,
+    }
+    try {
+      await searchPlacements(this.#tools, searched, (found) => {
+        const now = left
+        left = []
+        writing =
+          "fault" in found
+            ? this.#fail(now, found.fault, attempt)
+            : this.#conclude(attempt, found.waiting, found.trial, found.status)
+      })
+    } catch (err) {
+      for (const queued of left) this.#tools.contain(queued, err)
+    }
+    await writing
+  }
+
+  /**
+   * Carries out what a trial has found.
+   * @param waiting the pods of the trial
+   * @param status why the group does not fit, where it does not
+   * @returns undefined where nothing is written about pods
+   */
+  #conclude(attempt: Attempt, waiting: readonly QueuedPod[], trial: Trial, status: string): Promise<void> | undefined {
+    const { profile, started } = attempt
+    const group = this.#groupOf(attempt)
     const preempting = trial.found.filter((each) => "candidate" in each)
     if (trial.fits && preempting.length === 0) return this.#carryOut(waiting, trial, started, profile, group)
     trial.revert()
@@ -122,48 +220,19 @@ class PodGroupScheduler implements PodGroups {
       const victims = preempting.flatMap(({ candidate }) =>
         candidate.victims.map((victim): [Pod, string] => [victim, candidate.node]),
       )
-      this.#refuse(waiting, trial, true, profile, group, { ...UNFIT, message: WAITS_FOR_VICTIMS })
+      const writing = this.#refuse(waiting, trial, true, profile, group, { ...UNFIT, message: WAITS_FOR_VICTIMS })
       void this.#tools.inBackground(evictAll(victims, preemptorOf(preempting[0]!.queued.pod), profile))
-      return
+      return writing
     }
     const verdict = trial.error === undefined ? { ...UNFIT, message: status } : failure(trial.error)
-    if (trial.error !== undefined || !features.WorkloadAwarePreemption || group === undefined)
+    if (trial.error !== undefined || !this.#tools.features.WorkloadAwarePreemption || group === undefined)
       return this.#refuse(waiting, trial, false, profile, group, verdict)
-    const room = topologyKeyOf(group) === undefined ? preemptForGroup(this.#tools, group, options) : TOPOLOGICAL
+    const room = preemptForGroup(this.#tools, group, this.#options(attempt, waiting))
     if ("message" in room)
       return this.#refuse(waiting, trial, false, profile, group, { ...UNFIT, message: `${status}, ${room.message}` })
-    this.#refuse(waiting, trial, false, profile, group, UNFIT)
+    const writing = this.#refuse(waiting, trial, false, profile, group, UNFIT)
     void this.#tools.inBackground(evictAll(room.victims, room.preemptor, profile))
-  }
-
-  /** Tries the group in every placement that it may have. Returns the best trial, which was not reverted. */
-  #try(
-    options: TrialOptions,
-    group: PodGroup | undefined,
-    scheduled: readonly Pod[],
-  ): { readonly trial: Trial; readonly status: string } {
-    const tools = this.#tools
-    const { cache, random, features } = tools
-    const key = features.TopologyAwareWorkloadScheduling ? topologyKeyOf(group) : undefined
-    if (key === undefined) return { trial: tryGroup(tools, options), status: UNSCHEDULABLE }
-    const placements = placementsOf(
-      key,
-      cache,
-      scheduled.map((pod) => [pod, cache.get(cache.nodeOf(pod) ?? "")]),
-    )
-    const tried = placements.map((among) => {
-      const trial = tryGroup(tools, { ...options, among })
-      trial.revert()
-      return { among, trial, rank: random.next() }
-    })
-    // Source: plugins/podgrouppodscount: the placement with the most pods of the group, by chance among equals.
-    const [best] = tried
-      .filter(({ trial }) => trial.fits)
-      .sort((a, b) => b.trial.placed - a.trial.placed || a.rank - b.rank)
-    if (best !== undefined) return { trial: tryGroup(tools, { ...options, among: best.among }), status: UNSCHEDULABLE }
-    const first = tried[0]?.trial ?? { found: [], placed: scheduled.length, fits: false, revert: () => undefined }
-    const of = tried.length === 0 ? "" : `, first placement status: ${first.error ?? UNSCHEDULABLE}`
-    return { trial: first, status: `0/${placements.length} placements are available${of}` }
+    return writing
   }
 
   /** Binds the pods that have a node; the others wait. */
@@ -173,15 +242,16 @@ class PodGroupScheduler implements PodGroups {
     started: number,
     profile: Profile,
     group: PodGroup | undefined,
-  ): void {
+  ): Promise<void> | undefined {
     for (const each of trial.found)
       if ("node" in each) this.#tools.bind(each.queued, each.node, started, profile, each.kept)
     const left = waiting.filter((_queued, i) => trial.found[i] === undefined || !("node" in trial.found[i]))
     const found = trial.found.filter((each) => !("node" in each))
-    if (left.length > 0) this.#refuse(left, { ...trial, found }, false, profile, undefined, UNFIT)
     this.#tell(group, { status: "True", reason: "Scheduled", message: "" })
+    return left.length === 0 ? undefined : this.#refuse(left, { ...trial, found }, false, profile, undefined, UNFIT)
   }
 
+  /** Resolves when the pods are in the queue again. */
   #refuse(
     waiting: readonly QueuedPod[],
     trial: Trial,
@@ -189,20 +259,28 @@ class PodGroupScheduler implements PodGroups {
     profile: Profile,
     group: PodGroup | undefined,
     verdict: GroupVerdict,
-  ): void {
+  ): Promise<void> {
     for (const each of trial.found)
       if ("refused" in each) this.#tools.diagnosed(each.queued.pod, each.refused.diagnosis)
-    for (const refusal of refusalsOf(waiting, trial, waits, NAME))
-      void this.#tools.inBackground(refuseMember(refusal, profile, this.#tools))
+    const writing = this.#writeAll(refusalsOf(waiting, trial, waits, NAME), profile)
     this.#tell(group, verdict)
+    return writing
   }
 
-  #fail(waiting: readonly QueuedPod[], message: string, profile: Profile, group: PodGroup | undefined): void {
-    for (const queued of waiting) {
-      const refusal = { queued, message, plugins: new Set<string>(), reason: "SchedulerError" } as const
-      void this.#tools.inBackground(refuseMember(refusal, profile, this.#tools))
-    }
-    this.#tell(group, failure(message))
+  #fail(waiting: readonly QueuedPod[], message: string, attempt: Attempt): Promise<void> {
+    const refusals = waiting.map((queued): Refusal => ({
+      queued,
+      message,
+      plugins: new Set(),
+      reason: "SchedulerError",
+    }))
+    const writing = this.#writeAll(refusals, attempt.profile)
+    this.#tell(this.#groupOf(attempt), failure(message))
+    return writing
+  }
+
+  async #writeAll(refusals: readonly Refusal[], profile: Profile): Promise<void> {
+    await Promise.all(refusals.map((refusal) => refuseMember(refusal, profile, this.#tools)))
   }
 
   #tell(group: PodGroup | undefined, verdict: GroupVerdict): void {
@@ -216,18 +294,13 @@ class PodGroupScheduler implements PodGroups {
 }
 
 const UNFIT: GroupVerdict = { status: "False", reason: "Unschedulable", message: UNSCHEDULABLE }
-const TOPOLOGICAL = {
-  message: "workload aware preemption is not supported for pod groups with scheduling constraints",
-}
 const failure = (message: string): GroupVerdict => ({ status: "False", reason: "SchedulerError", message })
 
 /** Returns why the group cannot be scheduled at all; undefined where it can. */
 function faultOf(
   waiting: readonly QueuedPod[],
-  profile: Profile,
+  { key, profile, plugins }: Attempt,
   group: PodGroup | undefined,
-  key: string,
-  gangs: boolean,
 ): string | undefined {
   const other = waiting.find(({ pod }) => pod.spec.schedulerName !== profile.name)
   if (other !== undefined)
@@ -237,5 +310,7 @@ function faultOf(
     )
   if (waiting.some(({ pod }) => profile.externals.some((external) => external.concerns(pod))))
     return "pods of pod groups cannot be scheduled by a profile with extenders or plugins of one's own"
-  return gangs && group === undefined ? `failed to get podGroup ${key}: not found` : undefined
+  if (group !== undefined) return undefined
+  if (plugins.generates) return `podgroup.scheduling.k8s.io ${JSON.stringify(key.split("/")[1])} not found`
+  return plugins.permits ? `failed to get podGroup ${key}: not found` : undefined
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
+import { featuresOf } from "../../../../pkg/component/features.ts"
 import { ConfigurationError } from "../../../../pkg/config-file/config-file.ts"
 import { describePlugin } from "../../../../pkg/scheduler-plugin/describe-plugin.ts"
 import { errorMessage } from "../../../../pkg/errors/error-message.ts"
@@ -24,13 +25,17 @@ export function schedulingFrom({
   schedulerConfig,
   schedulerPlugins = [],
   schedulerExtenders = {},
+  features = {},
 }: ClusterOptions): NonNullable<AssemblyOptions["scheduling"]> {
   try {
     const own: readonly OwnPlugin[] = schedulerPlugins.map(describePlugin)
     const twice = own.find(({ name }, i) => own.findIndex((other) => other.name === name) !== i)
     if (twice !== undefined) throw new ConfigurationError(`there are two plugins named ${JSON.stringify(twice.name)}`)
+    const scheduler = { own, features: featuresOf(features) }
     const settings =
-      schedulerConfig === undefined ? settingsWith(own) : readSchedulerSettings(...textOf(schedulerConfig), own)
+      schedulerConfig === undefined
+        ? settingsWith(scheduler)
+        : readSchedulerSettings(...textOf(schedulerConfig), scheduler)
     checkExtenders(schedulerExtenders, settings.extenders)
     return {
       settings,
