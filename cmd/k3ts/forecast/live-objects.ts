@@ -4,7 +4,8 @@ import {
   type ListedObject,
 } from "../../../components/cluster/testing/forecast/objects-snapshot.ts"
 import type { SnapshotContent } from "../../../components/cluster/testing/snapshot.ts"
-import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
+import type { OptionalKind } from "../../../pkg/component/optional-kinds.ts"
 import { Pages } from "../../../pkg/lists/pages.ts"
 import { pushAll } from "../../../pkg/lists/push-all.ts"
 
@@ -38,14 +39,23 @@ interface Listed {
   readonly kind: string
 }
 
-/** Reads all objects of a cluster that one may list, custom ones too. Says in `left` of which kinds there are none. */
+/**
+ * Reads all objects of a cluster that one may list, custom ones too. Says in `left` of which kinds there are none.
+ * @param optional the kinds that are off by default, and that the cluster serves
+ */
 export async function liveObjects(
   read: ReadPath,
   now: number,
+  optional: readonly OptionalKind[] = [],
 ): Promise<SnapshotContent & { readonly left: readonly string[] }> {
   const left: string[] = []
   const listed: ListedObject[] = []
-  const kinds: Listed[] = COPIED.map(({ group, version, plural, kind }) => ({ group, version, plural, kind }))
+  const kinds = [...COPIED, ...(await declared(optional))].map(({ group, version, plural, kind }): Listed => ({
+    group,
+    version,
+    plural,
+    kind,
+  }))
   await eachOf(kinds)
   const definitions = listed.filter(({ plural }) => plural === "customresourcedefinitions")
   await eachOf(
@@ -73,6 +83,16 @@ export async function liveObjects(
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
   }
+}
+
+/** Returns the declarations of kinds that are off by default: few clusters need them. */
+async function declared(kinds: readonly OptionalKind[]): Promise<readonly Resource[]> {
+  if (kinds.length === 0) return []
+  const { OPTIONAL_RESOURCES } = await import("../../../pkg/api/optional-resources.ts")
+  return OPTIONAL_RESOURCES.filter(
+    ({ group, plural }) =>
+      plural !== "leasecandidates" && kinds.some((kind) => kind.group === group && kind.plural === plural),
+  )
 }
 
 async function listOf(read: ReadPath, { group, version, plural, kind }: Listed): Promise<KubeObject[] | undefined> {

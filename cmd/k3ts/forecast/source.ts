@@ -4,6 +4,7 @@ import { kubectlOutput } from "../run-kubectl.ts"
 import { anyText } from "../cli/flag-type.ts"
 import { value, type FlagsOf } from "../cli/flags.ts"
 import { liveObjects } from "./live-objects.ts"
+import { liveSettings, settingsOfSnapshot } from "./live-settings.ts"
 
 /** The flags that say which cluster is copied. */
 export const sourceFlags = {
@@ -27,7 +28,11 @@ export interface Source {
 
 /** Reads a cluster, by its API or from a snapshot. @throws Error when it cannot be read */
 export async function readSource({ snapshot, kubeconfig, context }: FlagsOf<typeof sourceFlags>): Promise<Source> {
-  if (snapshot !== undefined) return { content: await readObjects(snapshot), left: [] }
+  if (snapshot !== undefined) {
+    const content = await readObjects(snapshot)
+    const { settings, left } = settingsOfSnapshot(content.objects)
+    return { content: { ...content, settings }, left }
+  }
   return readCluster([
     ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
     ...(context === undefined ? [] : [`--context=${context}`]),
@@ -43,14 +48,16 @@ export async function readCluster(flags: readonly string[]): Promise<Source> {
     const { code, stdout } = await kubectlOutput(["get", "--raw", path, ...flags])
     return code === 0 ? (JSON.parse(stdout) as unknown) : undefined
   }
-  const { left, ...content } = await liveObjects(read, realClock.now())
+  const metrics = async () => {
+    const found = await kubectlOutput(["get", "--raw", "/metrics", ...flags])
+    return found.code === 0 ? found.stdout : undefined
+  }
+  const { settings, kinds, left: unset } = await liveSettings(read, metrics)
+  const { left, ...content } = await liveObjects(read, realClock.now(), kinds)
   return {
-    content,
-    left,
+    content: { ...content, settings },
+    left: [...unset, ...left],
     serverMinor: Number.parseInt((JSON.parse(stdout) as { readonly minor?: string }).minor ?? "") || undefined,
-    async metrics() {
-      const found = await kubectlOutput(["get", "--raw", "/metrics", ...flags])
-      return found.code === 0 ? found.stdout : undefined
-    },
+    metrics,
   }
 }

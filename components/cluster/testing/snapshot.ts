@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { Node } from "../../../pkg/api/core/v1/node/node.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
 import { ServiceCIDR } from "../../../pkg/api/networking/v1/servicecidr.ts"
+import type { FeatureName } from "../../../pkg/component/features.ts"
 import type { SnapshotObject } from "../../../pkg/snapshot/records.ts"
 import { isSealed, opened, type ValueTransformer } from "../../../pkg/storage/value-transformer.ts"
 import type { Beginning } from "../../../pkg/storage/memory.ts"
@@ -48,6 +49,11 @@ export interface SnapshotContent {
   readonly time: number
   readonly revision: number
   readonly objects: readonly SnapshotObject[]
+  /** The gates of the cluster, and its kinds that are off by default; those by default unless given. */
+  readonly settings?: {
+    readonly features: Readonly<Partial<Record<FeatureName, boolean>>>
+    readonly runtimeConfig: readonly string[]
+  }
 }
 
 /** Reads the objects of a snapshot. @throws Error when it cannot be read, or has objects that cannot be decrypted */

@@ -15,8 +15,9 @@ export interface Fork {
 }
 
 /**
- * Starts a copy of a cluster: with its objects, and simulated nodes of the same sizes, on which its containers go on
- * and new ones behave as those of the real cluster have. Nothing that happens in it reaches the real one.
+ * Starts a copy of a cluster: with its objects, gates and kinds, and simulated nodes of the same sizes, on which its
+ * containers go on and new ones behave as those of the real cluster have. Nothing that happens in it reaches the real
+ * one.
  */
 export async function startFork(content: SnapshotContent, options: ClusterOptions = {}): Promise<Fork> {
   const { snapshot, left, objects } = copied(content)
@@ -24,7 +25,7 @@ export async function startFork(content: SnapshotContent, options: ClusterOption
   const [pods, nodes] = [all<Pod>(Pod.prefix), all<Node>(Node.prefix)]
   const images = { ...learntImages(pods, content.time), ...options.images }
   const cluster = await startFrom(
-    { frozen: false, ...options, images },
+    { frozen: false, ...content.settings, ...options, images },
     { ...snapshot, running: runningNodes({ nodes, pods, images, now: content.time }) },
   )
   return { cluster, left: [...left, ...shortages(nodes)] }
