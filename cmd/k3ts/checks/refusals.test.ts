@@ -48,13 +48,16 @@ describe("before it writes anything, a start is refused", () => {
       ":3: plugins[0].name",
     ],
     ["encryption-provider-config", "kind: Nothing\n", "FILE"],
-    ["tls-cert-file", "none", "FILE: has no certificate in PEM", ["--tls-private-key-file=/none"]],
-  ])("by a wrong --%s, with file and mend", async (flag, text, message, more = []) => {
+    ["audit-webhook-config-file", "clusters: []\n", "FILE"],
+    ["requestheader-client-ca-file", "none", "FILE has no certificate in PEM"],
+    ["service-account-signing-key-file", "none", "FILE cannot be used"],
+    ["tls-cert-file", "none", "FILE: has no certificate in PEM", ["--tls-private-key-file=/etc/hostname"]],
+  ])("by a wrong --%s, with flag, file and mend", async (flag, text, message, more = []) => {
     const file = join(dir, flag)
     writeFileSync(file, text)
-    await expect(refuse(`--${flag}=${file}`, ...more)).rejects.toThrow(
-      message.startsWith(":") ? `${file}${message}` : message.replace("FILE", file),
-    )
+    const refused = await refuse(`--${flag}=${file}`, ...more).catch((err: Error) => err.message)
+    expect(refused).toContain(message.startsWith(":") ? `${file}${message}` : message.replace("FILE", file))
+    expect(refused).toMatch(new RegExp(`--${flag}\\b|--oidc-\\*`))
     expect(existsSync(join(dir, "data"))).toBe(false)
   })
 

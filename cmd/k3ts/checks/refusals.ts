@@ -8,8 +8,9 @@ import { fileError } from "../../../pkg/files/files.ts"
 import { DEFAULT_ISSUER } from "../../../pkg/jwt/service-account.ts"
 import { silent } from "../../../pkg/log/log.ts"
 import { Registry } from "../../../pkg/metrics/registry.ts"
+import { namingFlag } from "../cli/name-flag.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import type { ServerFlags } from "../config/server-flags.ts"
+import { serverFlags, type ServerFlags } from "../config/server-flags.ts"
 import { admissionOf } from "../config/admission-flags.ts"
 import { auditOf } from "../config/audit-flags.ts"
 import { signInOf } from "../config/authentication-flags.ts"
@@ -21,8 +22,16 @@ import { datastoreOf } from "../datastore/flags.ts"
 import { runsEtcd } from "../etcd/flags.ts"
 import { joinTokensOf } from "../token/flags.ts"
 
-/** @throws Error, or UsageError, that names the flag or the file and the mend */
+/** @throws Error, or UsageError, that names the flag, its file and the mend */
 export async function refuseBeforeWriting(flags: ServerFlags): Promise<void> {
+  try {
+    await refuseFaults(flags)
+  } catch (err) {
+    throw namingFlag(err, serverFlags, flags)
+  }
+}
+
+async function refuseFaults(flags: ServerFlags): Promise<void> {
   const dir = join(flags["data-dir"], "server")
   refuseTokens(flags, dir)
   if (flags["runtime-config"].length > 0)

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type * as yaml from "yaml"
 import { foreignFlag, type ForeignFlags } from "./foreign-flags.ts"
+import { unreadable } from "../../../pkg/files/unreadable.ts"
 import { didYouMean } from "../../../pkg/names/suggest.ts"
 import { UsageError } from "./usage-error.ts"
 
@@ -75,7 +76,7 @@ function readText(path: string, optional: boolean): string | undefined {
     const { code, message } = err as NodeJS.ErrnoException
     if (code === "ENOENT" && optional) return undefined
     throw new UsageError(
-      `cannot read the config file ${path}: ${code === "ENOENT" ? "there is no such file" : message}`,
+      `cannot read the config file ${path}: ${unreadable(path) ?? message} (by --config or K3TS_CONFIG)`,
     )
   }
 }

@@ -16,6 +16,7 @@ import { isSnapshotName } from "../../../pkg/snapshot/names.ts"
 import type { Taint } from "../../../pkg/api/core/v1/node/nodespec.ts"
 import { isOfKubelet } from "../../../pkg/api/core/v1/node/node-labels.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
+import { unreadable } from "../../../pkg/files/unreadable.ts"
 import { reading, readingAs, textThat } from "./flag-type.ts"
 
 /** Makes the type of the texts with which `check` finds nothing wrong. */
@@ -32,6 +33,12 @@ export const filePath = reading(
   (text) => (text === "" || text.includes("\0") ? undefined : resolve(text)),
   "must be a path, as in /var/lib/k3ts",
 )
+/** A file that is read. Its path is made absolute. */
+export const fileToRead = readingAs((text) => {
+  const path = filePath.read(text)
+  const fault = "fault" in path ? undefined : unreadable(path.value)
+  return fault === undefined ? path : { fault }
+})
 export const fileOrDash = reading(
   (text) => (text === "" || text.includes("\0") ? undefined : text === "-" ? text : resolve(text)),
   "must be a path, as in /var/log/ingress.log, or -",

@@ -17,7 +17,7 @@ export const admissionFlags = {
   }),
   "disable-admission-plugins": list(plugin, "Admission plugin to turn off", { placeholder: "NAME" }),
   "admission-control-config-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with an AdmissionConfiguration: what the admission plugins are told",
     { placeholder: "FILE", path: true },
   ),

@@ -51,7 +51,7 @@ const passingFlags = <const B extends "log" | "webhook">(backend: B, mode: Audit
 /** What is audited, and where audit events go. */
 export const auditFlags = {
   "audit-policy-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with an audit Policy: which requests are audited, also of this server's components, and how much of them",
     { placeholder: "FILE", path: true },
   ),
@@ -77,7 +77,7 @@ export const auditFlags = {
   "audit-log-compress": boolean("Compress rotated audit logs with gzip"),
   ...passingFlags("log", "blocking", false),
   "audit-webhook-config-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File in the form of a kubeconfig: where audit events are sent",
     { placeholder: "FILE", path: true },
   ),

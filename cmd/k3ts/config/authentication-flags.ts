@@ -17,7 +17,7 @@ const keyAndValue = readingAs((text): { readonly value: readonly [string, string
 /** The flags about who may sign in, under upstream's names. Source: pkg/kubeapiserver/options/authentication.go. */
 export const authenticationFlags = {
   "authentication-config": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with an AuthenticationConfiguration: OpenID providers, and what requests without credentials may reach",
     { placeholder: "FILE", path: true },
   ),
@@ -40,7 +40,7 @@ export const authenticationFlags = {
     placeholder: "URL",
   }),
   "oidc-client-id": value(anyText.optional(), "Audience of its tokens", { placeholder: "ID" }),
-  "oidc-ca-file": value(v.filePath.optional(), "Authorities of its certificate", {
+  "oidc-ca-file": value(v.fileToRead.optional(), "Authorities of its certificate", {
     placeholder: "FILE",
     path: true,
     defaultText: "those of the system",
@@ -65,12 +65,12 @@ export const authenticationFlags = {
     { placeholder: "NAME", choices: SIGNING_ALGORITHMS, defaultText: "RS256" },
   ),
   "token-auth-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "CSV file of tokens with their users: token, name, uid, and groups in quotes",
     { placeholder: "FILE", path: true },
   ),
   "authentication-token-webhook-config-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "Kubeconfig that names a webhook which authenticates tokens",
     { placeholder: "FILE", path: true },
   ),

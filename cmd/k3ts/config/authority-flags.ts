@@ -14,12 +14,12 @@ const header = (summary: string, usual: string) => list(notEmpty, summary, { pla
 /** The flags about client certificates of others, under upstream's names. Source: apiserver pkg/server/options. */
 export const authorityFlags = {
   "client-ca-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "Authorities whose client certificates are users too, beside the cluster's own",
     { placeholder: "FILE", path: true },
   ),
   "requestheader-client-ca-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "Authorities of a front proxy, which names the users of its requests in headers",
     { placeholder: "FILE", path: true },
   ),

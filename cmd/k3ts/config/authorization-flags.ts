@@ -8,7 +8,7 @@ import * as v from "../cli/values.ts"
 /** The flags about who decides, under upstream's names. Source: pkg/kubeapiserver/options/authorization.go. */
 export const authorizationFlags = {
   "authorization-config": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with an AuthorizationConfiguration: who decides about requests, in which order",
     { placeholder: "FILE", path: true },
   ),
@@ -20,7 +20,7 @@ export const authorizationFlags = {
     { placeholder: "MODE", choices: AUTHORIZATION_MODES, defaultText: "Node,RBAC" },
   ),
   "authorization-webhook-config-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "Kubeconfig that names the webhook of the mode Webhook",
     { placeholder: "FILE", path: true },
   ),

@@ -7,6 +7,7 @@ import { DEFAULT_TUNING, type KubeletTuning } from "../../../components/kubelet/
 import { CIPHER_SUITES, TLS_VERSIONS, tlsProfileOf } from "../../../pkg/runtime/http/tls-profile.ts"
 import { reading } from "../cli/flag-type.ts"
 import type { ImpliedValues } from "../cli/flags.ts"
+import { UsageError } from "../cli/usage-error.ts"
 import { flagsOf } from "../k3s/passed-flags.ts"
 import { nameAndValue, refusalOf, type UpstreamFlag } from "../k3s/upstream-arg.ts"
 import type * as configuration from "./kubelet-configuration/read.ts"
@@ -153,18 +154,23 @@ const load = (): typeof configuration =>
 
 /**
  * Reads the KubeletConfiguration that the settings name; undefined where they name none.
- * @throws ConfigurationError with file, line, field and mend
+ * @throws UsageError with the flag, file, line, field and mend
  */
 export function configurationIn(given: readonly GivenSetting[]): configuration.ReadConfiguration | undefined {
   const { configFile, configFolder } = given.reduce<GivenSetting>((all, one) => ({ ...all, ...one }), {})
   if (configFile === undefined && configFolder === undefined) return undefined
-  return load().readKubeletConfiguration(
-    {
-      ...(configFile === undefined ? {} : { configFile }),
-      ...(configFolder === undefined ? {} : { configFolder }),
-    },
-    SETTINGS,
-  )
+  const files = {
+    ...(configFile === undefined ? {} : { configFile }),
+    ...(configFolder === undefined ? {} : { configFolder }),
+  }
+  try {
+    return load().readKubeletConfiguration(files, SETTINGS)
+  } catch (err) {
+    // By name: the class would be loaded by every start.
+    if (!(err instanceof Error) || err.name !== "ConfigurationError") throw err
+    const named = configFile === undefined ? `config-dir=${configFolder}` : `config=${configFile}`
+    throw new UsageError(`--kubelet-arg ${named} cannot be used:\n${err.message}`, { cause: err })
+  }
 }
 
 /** Returns the flags of k3ts that a KubeletConfiguration sets, as `registerWithTaints` sets `--node-taint`. */
@@ -182,7 +188,7 @@ function withConfiguration(given: readonly GivenSetting[]): readonly GivenSettin
 /**
  * Joins the settings given, for a node with so many processors; of two values the later counts. Of pods, the smaller
  * number counts. Source: pkg/kubelet/nodestatus/setters.go MachineInfo. @throws UsageError for settings that do not fit
- * each other; ConfigurationError for a KubeletConfiguration that cannot be used
+ * each other, and for a KubeletConfiguration that cannot be used
  */
 export function kubeletSettings(
   flags: readonly GivenSetting[],

@@ -7,6 +7,8 @@ import type { NodeContainerdConfig } from "../../../components/cluster/node/node
 import type { LoneSimulatedNodeConfig } from "../../../components/cluster/node/simulated-node.ts"
 import { readRegistries } from "../../../components/containerd/registries/read-registries.ts"
 import { DNS_PORT } from "../../../components/dns/dns.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
+import { UsageError } from "../cli/usage-error.ts"
 import { bitsOf, familyOf } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { nodeIps, nodeNameOf, serves, servesIngresses } from "./cluster-config.ts"
 import { defaultResolvConf, readResolvConf } from "./host.ts"
@@ -39,10 +41,19 @@ export type NodeInClusterFlags = NodeFlags &
     "cluster-cidr" | "cluster-domain" | "disable" | "flannel-backend" | "flannel-external-ip" | "flannel-ipv6-masq"
   >
 
+/** @throws UsageError with the flag, the file, the field and what is wrong with it */
+async function registriesIn(file: string): ReturnType<typeof readRegistries> {
+  try {
+    return await readRegistries(file)
+  } catch (err) {
+    throw new UsageError(`--private-registry cannot be used:\n${errorMessage(err)}`, { cause: err })
+  }
+}
+
 /** Returns the configuration of the containerd of a node in a cluster in which some parts are disabled. */
 export async function containerdConfig(flags: NodeFlags, disabled: readonly string[]): Promise<NodeContainerdConfig> {
   const { "container-runtime-endpoint": endpoint, "pause-image": pauseImage } = flags
-  const registries = endpoint === undefined ? await readRegistries(flags["private-registry"]) : undefined
+  const registries = endpoint === undefined ? await registriesIn(flags["private-registry"]) : undefined
   return {
     dataDir: flags["data-dir"],
     ...(pauseImage === undefined ? {} : { pauseImage }),

@@ -144,7 +144,7 @@ export const serverFlags = {
     true,
   ),
   "tracing-config-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with a TracingConfiguration: where traces are sent by OTLP, and of how many requests; OTEL_* variables do too",
     { placeholder: "FILE", path: true },
   ),
@@ -172,7 +172,7 @@ export const serverFlags = {
   "secrets-encryption": boolean("Encrypt Secrets on the disk, with keys that k3ts makes"),
   "secrets-encryption-provider": oneOf(OWN_PROVIDERS, "secretbox", "How Secrets are encrypted, from the next key on"),
   "encryption-provider-config": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with an EncryptionConfiguration: what is encrypted on the disk, and how",
     { placeholder: "FILE", path: true },
   ),
@@ -316,7 +316,7 @@ export const serverFlags = {
   ),
   "disable-default-registry-endpoint": boolean("Do not ask a registry itself for images if it has mirrors"),
   "resolv-conf": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "File with the name servers that are asked for names outside the cluster",
     { placeholder: "FILE", path: true, defaultText: "the host's" },
   ),

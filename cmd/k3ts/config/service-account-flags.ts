@@ -15,12 +15,12 @@ const httpsUrl = textThat(
 /** The flags of service account tokens, under upstream's names. Source: pkg/kubeapiserver/options/authentication.go. */
 export const serviceAccountFlags = {
   "service-account-signing-key-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "Private key that signs service account tokens: P-256, P-384, P-521, RSA or Ed25519, as PEM",
     { placeholder: "FILE", path: true, defaultText: "a key in data-dir" },
   ),
   "service-account-key-file": list(
-    v.filePath,
+    v.fileToRead,
     "Keys or certificates, as PEM, that verify service account tokens, beside the key that signs them",
     { placeholder: "FILE", path: true, defaultText: "those in data-dir" },
   ),

@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import type { ApiServerConfig } from "../../../components/apiserver/apiserver-config.ts"
+import { unreadable } from "../../../pkg/files/unreadable.ts"
 import { CIPHER_SUITES, TLS_VERSIONS, tlsProfileOf, type TlsProfile } from "../../../pkg/runtime/http/tls-profile.ts"
 import { readingAs, word } from "../cli/flag-type.ts"
 import { list, value, type FlagsOf } from "../cli/flags.ts"
@@ -16,6 +17,8 @@ const namedPair = readingAs((text) => {
   const [cert, key] = files
   if (files.length !== 2 || cert === undefined || key === undefined || "fault" in cert || "fault" in key)
     return { fault: "must be CERT,KEY, two files, and may have :NAME,… behind them" }
+  const fault = [cert.value, key.value].flatMap((file) => unreadable(file)?.replace(/^/, `${file}: `) ?? [])[0]
+  if (fault !== undefined) return { fault }
   const patterns = colon < 0 ? [] : text.slice(colon + 1).split(",")
   const wrong = patterns.map((pattern) => pattern.trim()).find((pattern) => !isPattern(pattern))
   if (wrong !== undefined)
@@ -34,11 +37,11 @@ const isPattern = (text: string): boolean =>
 /** The flags of TLS at the API server's port, under upstream's names. Source: apiserver pkg/server/options/serving.go. */
 export const tlsFlags = {
   "tls-cert-file": value(
-    v.filePath.optional(),
+    v.fileToRead.optional(),
     "Certificate that clients get, with its authorities after it; pods and agents still get the cluster's own",
     { placeholder: "FILE", path: true, defaultText: "the cluster's own for everybody" },
   ),
-  "tls-private-key-file": value(v.filePath.optional(), "Key of tls-cert-file", { placeholder: "FILE", path: true }),
+  "tls-private-key-file": value(v.fileToRead.optional(), "Key of tls-cert-file", { placeholder: "FILE", path: true }),
   "tls-sni-cert-key": list(
     namedPair,
     "Certificate and key for clients that ask for a name; without names those of the certificate",

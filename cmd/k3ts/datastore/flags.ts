@@ -3,7 +3,7 @@ import { parsePostgresUrl, splitPostgresUrls } from "../../../pkg/postgres/endpo
 import { value } from "../cli/flags.ts"
 import { UsageError } from "../cli/usage-error.ts"
 import { reading } from "../cli/flag-type.ts"
-import { filePath } from "../cli/values.ts"
+import { fileToRead } from "../cli/values.ts"
 
 const WHAT =
   "must be URLs of an etcd, as in https://192.0.2.1:2379,https://192.0.2.2:2379, or of a PostgreSQL server, as in " +
@@ -24,7 +24,7 @@ function isEndpoint(text: string): boolean {
   return (protocol === "https:" || protocol === "http:") && hostname !== "" && isPlain
 }
 
-const fileFlag = (summary: string) => value(filePath.optional(), summary, { placeholder: "FILE", path: true })
+const fileFlag = (summary: string) => value(fileToRead.optional(), summary, { placeholder: "FILE", path: true })
 
 /** Names as in k3s. */
 export const datastoreFlags = {

@@ -29,7 +29,7 @@ export const placeFlags = {
   "s3-endpoint": value(v.hostAndPort.default(AWS), "Host of the S3 storage, with a port if it is not the default one", {
     placeholder: "HOST[:PORT]",
   }),
-  "s3-endpoint-ca": value(v.filePath.optional(), "File with the certificate authorities of the S3 storage", {
+  "s3-endpoint-ca": value(v.fileToRead.optional(), "File with the certificate authorities of the S3 storage", {
     placeholder: "FILE",
     path: true,
     defaultText: "those of the system",

@@ -9,6 +9,7 @@ import {
   eventTtl,
   featureGates,
   filePath,
+  fileToRead,
   ipAddress,
   portOrNone,
   portRange,
@@ -30,12 +31,12 @@ const etcdUrl = textThat(
 /** The flags of upstream's kube-apiserver that this one knows, with upstream's names and defaults. */
 export const apiServerFlags = {
   "etcd-servers": list(etcdUrl, "URLs of `etcd` of this folder, or of a real etcd", { placeholder: "URL" }),
-  "etcd-cafile": value(filePath.optional(), "Certificate authority of a real etcd", {
+  "etcd-cafile": value(fileToRead.optional(), "Certificate authority of a real etcd", {
     placeholder: "FILE",
     path: true,
   }),
-  "etcd-certfile": value(filePath.optional(), "Client certificate for it", { placeholder: "FILE", path: true }),
-  "etcd-keyfile": value(filePath.optional(), "Key of that certificate", { placeholder: "FILE", path: true }),
+  "etcd-certfile": value(fileToRead.optional(), "Client certificate for it", { placeholder: "FILE", path: true }),
+  "etcd-keyfile": value(fileToRead.optional(), "Key of that certificate", { placeholder: "FILE", path: true }),
   "bind-address": value(ipAddress.default("0.0.0.0"), "Address to listen on", { placeholder: "ADDRESS" }),
   "advertise-address": value(ipAddress.optional(), "Address under which clients reach this server", {
     placeholder: "ADDRESS",
@@ -46,12 +47,12 @@ export const apiServerFlags = {
     placeholder: "DIR",
     path: true,
   }),
-  "tls-cert-file": value(filePath.optional(), "Serving certificate, instead of that of cert-dir", {
+  "tls-cert-file": value(fileToRead.optional(), "Serving certificate, instead of that of cert-dir", {
     placeholder: "FILE",
     path: true,
   }),
-  "tls-private-key-file": value(filePath.optional(), "Its key", { placeholder: "FILE", path: true }),
-  "client-ca-file": value(filePath.optional(), "Authorities of client certificates", {
+  "tls-private-key-file": value(fileToRead.optional(), "Its key", { placeholder: "FILE", path: true }),
+  "client-ca-file": value(fileToRead.optional(), "Authorities of client certificates", {
     placeholder: "FILE",
     path: true,
   }),
@@ -63,11 +64,11 @@ export const apiServerFlags = {
   "service-account-issuer": list(notEmpty, "Issuers of service account tokens; the first one signs", {
     placeholder: "URL",
   }),
-  "service-account-key-file": list(filePath, "Keys or certificates that verify these tokens", {
+  "service-account-key-file": list(fileToRead, "Keys or certificates that verify these tokens", {
     placeholder: "FILE",
     path: true,
   }),
-  "service-account-signing-key-file": value(filePath.optional(), "Key that signs these tokens", {
+  "service-account-signing-key-file": value(fileToRead.optional(), "Key that signs these tokens", {
     placeholder: "FILE",
     path: true,
     defaultText: "a new one",

@@ -2,12 +2,12 @@ import { readIfExists } from "../../../pkg/files/files.ts"
 import { value } from "../cli/flags.ts"
 import { anyText } from "../cli/flag-type.ts"
 import { UsageError } from "../cli/usage-error.ts"
-import { filePath } from "../cli/values.ts"
+import { fileToRead } from "../cli/values.ts"
 
 /** The flag of a token, and of a file that holds it. */
 const tokenFlag = (summary: string, short?: string) =>
   value(anyText.optional(), summary, { placeholder: "TOKEN", ...(short === undefined ? {} : { short }) })
-const tokenFileFlag = (summary: string) => value(filePath.optional(), summary, { placeholder: "FILE", path: true })
+const tokenFileFlag = (summary: string) => value(fileToRead.optional(), summary, { placeholder: "FILE", path: true })
 
 /** The token by which a machine joins. */
 export const joinTokenFlags = {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { unreadable } from "../../../pkg/files/unreadable.ts"
 import type { Registries } from "./registries.ts"
 
 /**
@@ -12,7 +13,7 @@ export async function readRegistries(path: string): Promise<Registries | undefin
   } catch (err) {
     const { code, message } = err as NodeJS.ErrnoException
     if (code === "ENOENT") return undefined
-    throw new Error(`Cannot read ${path}: ${message}`, { cause: err })
+    throw new Error(`Cannot read ${path}: ${unreadable(path) ?? message}`, { cause: err })
   }
   // Most nodes have no such file, so they do not load what parses it.
   const { parseRegistries } = await import("./parse-registries.ts")
@@ -29,6 +30,7 @@ function checkReadable(path: string, field: string): void {
   try {
     readFileSync(path)
   } catch (err) {
-    throw new Error(`Cannot read ${path}, which ${field} names: ${(err as Error).message}`, { cause: err })
+    const fault = unreadable(path) ?? (err as Error).message
+    throw new Error(`Cannot read ${path}, which ${field} names: ${fault}`, { cause: err })
   }
 }

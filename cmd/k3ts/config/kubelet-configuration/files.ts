@@ -78,7 +78,7 @@ function read(path: string): { readonly of: ConfigText; readonly json: Readonly<
   } catch (err) {
     throw new ConfigurationError(`${path}: ${errorMessage(err)}`, { cause: err })
   }
-  if (text === undefined) throw new ConfigurationError(`${path}: there is no such file`)
+  if (text === undefined) throw new ConfigurationError(`${path}: there is no such file: write it, or name another one`)
   parseConfiguration(text, path, [KIND])
   return {
     of: { path, text, folder: dirname(path) },
