@@ -4,6 +4,7 @@ import { createServer as createHttpServer, type ServerResponse } from "node:http
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { Timer } from "../../pkg/clock/clock.ts"
 import { realClock } from "../../pkg/clock/real.ts"
 import type { Environment } from "../../pkg/kubectl/environment/environment.ts"
 import { hostEnvironment } from "../../pkg/kubectl/environment/host-environment.ts"
@@ -26,12 +27,14 @@ export interface Ran {
 
 /**
  * Runs kubectl with an empty home. Its waits take no time; `waits` is called with how long each would have taken, in
- * milliseconds, before it ends.
+ * milliseconds, before it ends. `watchdog` starts the limit of a request; without it, the limit is that of the system's
+ * clock.
  */
 export async function kubectl(
   port: number,
   command: string,
   waits: (ms: number) => void | Promise<void> = () => undefined,
+  watchdog: (run: () => void, ms: number) => Timer = (run, ms) => realClock.setTimeout(run, ms),
 ): Promise<Ran> {
   const home = await mkdtemp(join(tmpdir(), "kubectl-"))
   const [stdout, stderr] = [collected(), collected()]
@@ -48,7 +51,8 @@ export async function kubectl(
       ...realClock,
       setTimeout(run, ms, kind) {
         // The limit of a request or of the command stays.
-        if (kind === "watchdog" || ms > 10_000) return realClock.setTimeout(run, ms)
+        if (kind === "watchdog") return watchdog(run, ms)
+        if (ms > 10_000) return realClock.setTimeout(run, ms)
         let isOver = false
         void Promise.resolve(waits(ms)).then(() => isOver || run())
         return { cancel: () => void (isOver = true) }

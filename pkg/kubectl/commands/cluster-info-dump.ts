@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import { dirname, join } from "node:path"
 import { command, type Invocation } from "../command/command.ts"
 import { boolFlag, durationFlag, stringFlag, stringSliceFlag } from "../command/flag.ts"
@@ -129,8 +130,9 @@ async function dumpLogs(invocation: Invocation<typeof flags>, folder: string, po
     await logs.write(`==== START ${about}`)
     try {
       const path = `/api/v1/namespaces/${namespace}/pods/${name}/log`
-      const { body } = await client.bytes({ method: "GET", path, query: { container: container.name } })
-      await logs.write(body)
+      // As one piece: of a log that breaks off, nothing is written.
+      const { body } = await client.stream({ method: "GET", path, query: { container: container.name } })
+      await logs.write(Buffer.concat(await Array.fromAsync(body)))
     } catch (err) {
       await logs.write(`Request log error: ${messageFor(err).replace(/^Error from server[^:]*: /, "")}\n`)
     }

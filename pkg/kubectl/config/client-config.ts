@@ -74,7 +74,7 @@ export class ClientConfig {
   #timeout(): { readonly timeoutMs?: number } {
     const text = this.#globals["request-timeout"]
     if (text === "" || text === "0") return {}
-    const ms = /^\d+$/.test(text) ? Number(text) * 1000 : parseDuration(text)
+    const ms = wholeSeconds(text) ?? parseDuration(text)
     if (ms === undefined)
       throw new Error(
         "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding time unit (e.g. 1s | 2m | 3h)",
@@ -298,3 +298,14 @@ const hasCertFiles = (user: AuthInfo): boolean =>
   (["client-certificate", "client-key"] as const).every(
     (name) => (user[name] ?? "") !== "" && (user[`${name}-data`] ?? "") === "",
   )
+
+const MOST_INT64 = 2n ** 63n - 1n
+
+/**
+ * Returns the milliseconds of a number of seconds, undefined for other text. Go counts nanoseconds in 64 bits, of which
+ * 300 years overflow. Source: client-go tools/clientcmd/helpers.go (ParseTimeout).
+ */
+function wholeSeconds(text: string): number | undefined {
+  if (!/^(?:\+?\d+|-0+)$/.test(text) || BigInt(text) > MOST_INT64) return undefined
+  return Number(BigInt.asIntN(64, BigInt(text) * 1_000_000_000n)) / 1e6
+}

@@ -20,6 +20,15 @@ export class ExitError extends Error {
   }
 }
 
+/** A request took longer than it may. Source: Go's context.DeadlineExceeded. */
+export class DeadlineExceeded extends Error {
+  override readonly name = "DeadlineExceeded"
+}
+
+/** Returns whether an error, or one that it is about, is that of a request that took too long. */
+export const isDeadlineExceeded = (err: unknown): boolean =>
+  err instanceof DeadlineExceeded || (err instanceof Error && isDeadlineExceeded(err.cause))
+
 /** A request got no answer. Source: Go's url.Error. */
 export class UrlError extends Error {
   override readonly name = "UrlError"

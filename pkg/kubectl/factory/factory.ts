@@ -159,6 +159,8 @@ export class Factory {
 
   /** The check of objects of files, for `--validate`. */
   async validator(validation: FieldValidation): Promise<ContentValidator | undefined> {
+    // What is wrong with the configuration is no fault of the first object.
+    await this.rest()
     const { validatorOf } = await import("../resource/validator.ts")
     return validatorOf(validation, () => this.openApi())
   }

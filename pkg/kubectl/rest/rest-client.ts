@@ -7,7 +7,7 @@ import { errorMessage } from "../../errors/error-message.ts"
 import { shownUrl, type RestConfig } from "../config/rest-config.ts"
 import type { Connect, HttpRequest, HttpResponse } from "../environment/connect.ts"
 import type { Environment } from "../environment/environment.ts"
-import { UrlError } from "../errors/errors.ts"
+import { DeadlineExceeded, UrlError } from "../errors/errors.ts"
 import { NO_HISTORY, StatusError } from "../errors/status-error.ts"
 import type { Credentials } from "./credentials.ts"
 import { gunzipped } from "./gunzip.ts"
@@ -42,6 +42,8 @@ export class RestClient {
     readonly credentials: Credentials
     readonly warnings: Warnings
     readonly log: RequestLog
+    /** Looks at each object that is answered. */
+    readonly check?: (object: Unstructured) => void
   }
 
   /** The check of the files of the client's certificate. */
@@ -55,6 +57,7 @@ export class RestClient {
       readonly credentials: Credentials
       readonly warnings: Warnings
       readonly log: RequestLog
+      readonly check?: (object: Unstructured) => void
     },
   ) {
     this.#environment = environment
@@ -65,6 +68,11 @@ export class RestClient {
   /** Returns a client of the same server and user over other connections. */
   over(connect: Connect): RestClient {
     return new RestClient({ clock: this.#environment.clock, connect }, this.config, this.#parts)
+  }
+
+  /** Returns a client of the same server and user which has `check` look at each object that is answered. */
+  accepting(check: (object: Unstructured) => void): RestClient {
+    return new RestClient(this.#environment, this.config, { ...this.#parts, check })
   }
 
   /** The address of a request. */
@@ -190,7 +198,7 @@ export class RestClient {
     const timer =
       timeoutMs === undefined
         ? undefined
-        : clock.setTimeout(() => controller.abort(new Error(NO_HEADERS)), timeoutMs, "watchdog")
+        : clock.setTimeout(() => controller.abort(new DeadlineExceeded(NO_HEADERS)), timeoutMs, "watchdog")
     const signal =
       request.signal === undefined ? controller.signal : AbortSignal.any([controller.signal, request.signal])
     const finish = this.#parts.log.begin(method, shownUrl(url, this.config), headers, body)
@@ -307,6 +315,7 @@ export class RestClient {
     const object = value as Unstructured
     if (object.kind === "Status" && object["status"] === "Failure")
       throw new StatusError({ code: response.status, ...(object as object) })
+    this.#parts.check?.(object)
     return object
   }
 
@@ -342,9 +351,9 @@ function limited(response: HttpResponse, timer: Timer, signal: AbortSignal): Htt
   async function* read(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for await (const part of response.body) yield part
-      if (signal.aborted) throw new Error(NO_BODY)
+      if (signal.aborted) throw new DeadlineExceeded(NO_BODY)
     } catch (err) {
-      throw signal.aborted ? new Error(NO_BODY, { cause: err }) : err
+      throw signal.aborted ? new DeadlineExceeded(NO_BODY, { cause: err }) : err
     } finally {
       timer.cancel()
     }

@@ -3,7 +3,7 @@ import { sleep } from "../../../clock/clock.ts"
 import { command, type Invocation } from "../../command/command.ts"
 import { boolFlag, durationFlag, stringArrayFlag, stringFlag } from "../../command/flag.ts"
 import { allNamespacesFlag, filenameFlags, filenameOptions } from "../../command/shared-flags.ts"
-import { SilentExit } from "../../errors/errors.ts"
+import { isDeadlineExceeded, SilentExit } from "../../errors/errors.ts"
 import { isNotFound, StatusError } from "../../errors/status-error.ts"
 import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import type { BuilderOptions } from "../../resource/builder-options.ts"
@@ -161,6 +161,7 @@ async function waitCreated(invocation: WaitInvocation, signal: AbortSignal, time
         return Promise.resolve()
       })
     } catch (err) {
+      if (isDeadlineExceeded(err)) throw new TimedOut()
       if (!isNotFound(err)) throw err
       found = false
     }
