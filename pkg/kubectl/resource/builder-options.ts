@@ -49,6 +49,11 @@ export interface BuilderOptions {
   readonly latest?: boolean
   /** Whether objects that are only named are read from the server. */
   readonly requireObject?: boolean
+  /**
+   * The scheme into whose types objects are read, by its name in `scheme-names.ts`: objects of other kinds are errors.
+   * Without it, objects may be of any kind.
+   */
+  readonly scheme?: string
   /** Asks the server for nothing. */
   readonly local?: boolean
   readonly transform?: RequestTransform

@@ -69,12 +69,17 @@ class Builder {
       restMapper: parts.restMapper,
       client: () => this.#client(),
       isLocal: () => options.local === true,
+      scheme: options.scheme,
       transform: () => options.transform,
     })
   }
 
-  #client(): Promise<RestClient> {
-    return this.#parts.client(this.#stdinInUse)
+  async #client(): Promise<RestClient> {
+    const client = await this.#parts.client(this.#stdinInUse)
+    const { scheme } = this.#options
+    if (scheme === undefined) return client
+    const { checkRegistered } = await import("./typed-scheme.ts")
+    return client.accepting((object) => checkRegistered(object, scheme))
   }
 
   async result(): Promise<Result> {

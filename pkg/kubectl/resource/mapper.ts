@@ -1,4 +1,5 @@
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { throwAggregate } from "../errors/aggregate.ts"
 import { NoKindMatchError } from "../errors/errors.ts"
 import { parseGroupVersion, type Unstructured } from "../rest/json.ts"
 import type { RestClient } from "../rest/rest-client.ts"
@@ -13,6 +14,8 @@ export interface MapperParts {
   /** Whether the server must not be asked. */
   readonly isLocal: () => boolean
   readonly transform: () => RequestTransform | undefined
+  /** The scheme into whose types objects are read; see `BuilderOptions`. */
+  readonly scheme: string | undefined
 }
 
 /** Makes infos of objects. Source: cli-runtime pkg/resource/mapper.go. */
@@ -27,6 +30,7 @@ export class ObjectMapper {
   async infoForData(object: Unstructured, source: string): Promise<Info> {
     try {
       checkObject(object)
+      await this.#check(object)
     } catch (err) {
       throw new Error(`unable to decode ${goQuoted(source)}: ${(err as Error).message}`, { cause: err })
     }
@@ -47,12 +51,43 @@ export class ObjectMapper {
     }
   }
 
+  async #check(object: Unstructured): Promise<void> {
+    const { scheme } = this.#parts
+    if (scheme !== undefined) await (await import("./typed-scheme.ts")).checkTyped(object, scheme)
+  }
+
+  /**
+   * Checks that the items of a list can be read into types; an item of an unknown kind is none until `infoForObject`.
+   * @throws Aggregate
+   */
+  async checkItems(items: readonly Unstructured[]): Promise<void> {
+    if (this.#parts.scheme === undefined) return
+    const { isRegistered } = await import("./typed-scheme.ts")
+    const errors: unknown[] = []
+    for (const item of items)
+      try {
+        const { apiVersion = "", kind = "" } = item
+        if (apiVersion === "" || isRegistered(apiVersion, kind)) await this.#check(item)
+      } catch (err) {
+        errors.push(err)
+      }
+    throwAggregate(errors)
+  }
+
   /** The info of an object of a list. */
   async infoForObject(
     object: Unstructured,
     { source, resourceVersion }: { readonly source: string; readonly resourceVersion: string },
   ): Promise<Info> {
     checkObject(object)
+    const { scheme } = this.#parts
+    if (
+      scheme !== undefined &&
+      !(await import("./typed-scheme.ts")).isRegistered(object.apiVersion ?? "", object.kind!)
+    )
+      throw new Error(
+        `unable to get type info from the object "*runtime.Unknown": no kind is registered for the type runtime.Unknown in scheme ${goQuoted(scheme)}`,
+      )
     const of = resourceVersion === "" ? { source } : { source, resourceVersion }
     if (this.#parts.isLocal()) return this.#info(object, of)
     const { group, version } = parseGroupVersion(object.apiVersion ?? "")

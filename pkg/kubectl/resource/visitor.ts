@@ -74,8 +74,10 @@ export const flattened = (visitor: Visitor, mapper: ObjectMapper): Visitor => ({
   visit: (visit, failed) =>
     visitor.visit(async (info) => {
       if (info.object === undefined || !isList(info.object)) return visit(info)
+      const items = allItems(info.object)
+      await mapper.checkItems(items)
       const errors: unknown[] = []
-      for (const object of allItems(info.object))
+      for (const object of items)
         try {
           await visit(
             await mapper.infoForObject(object, { source: info.source, resourceVersion: info.resourceVersion }),

@@ -12,6 +12,7 @@ import { requireFiles } from "../../resource/resource-args.ts"
 import { parseGroupVersion } from "../../rest/json.ts"
 import { isRbacKind, RbacObjects, type BindingObject, type RoleObject } from "./rbac-objects.ts"
 import { creationOf, reconciledBinding, reconciledRole, type Reconciliation } from "./reconciliation.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 const flags = {
   ...printFlags(),
@@ -57,6 +58,7 @@ kubectl auth reconcile -f my-rbac-rules.yaml`,
     const { namespace, explicit } = await factory.namespace()
     const result = await factory.build({
       files: filenameOptions(values),
+      scheme: KUBECTL_SCHEME,
       namespace,
       defaultNamespace: true,
       enforceNamespace: explicit,

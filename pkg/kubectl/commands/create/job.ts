@@ -2,6 +2,7 @@ import { stringFlag } from "../../command/flag.ts"
 import type { Factory } from "../../factory/factory.ts"
 import type { Unstructured } from "../../rest/json.ts"
 import { filled, generator, metadataOf, type ObjectFields } from "./generator.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 /** A CronJob, as far as a job is made of it. */
 interface CronJob extends Unstructured {
@@ -59,7 +60,14 @@ export const podTemplate = (name: string, image: string, words: readonly string[
 
 async function cronJob(factory: Factory, from: string): Promise<CronJob> {
   const { namespace } = await factory.namespace()
-  const result = await factory.build({ args: [from], namespace, defaultNamespace: true, flatten: true, latest: true })
+  const result = await factory.build({
+    args: [from],
+    scheme: KUBECTL_SCHEME,
+    namespace,
+    defaultNamespace: true,
+    flatten: true,
+    latest: true,
+  })
   const infos = await result.infos()
   if (infos.length !== 1) throw new Error("from must be an existing cronjob")
   const { loaded, mapping } = infos[0]!

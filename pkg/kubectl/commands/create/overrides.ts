@@ -5,6 +5,7 @@ import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { stringFlag, type FlagValues } from "../../command/flag.ts"
 import { builtinResource } from "../../patch/builtin-meta.ts"
 import { typedForm } from "../../printers/typed-form.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 import { parseGroupVersion, parseJson, type Unstructured } from "../../rest/json.ts"
 
 /** `--overrides`, by which a user changes an object that a command makes. Source: kubectl pkg/cmd/util/override_options.go. */
@@ -19,7 +20,10 @@ export async function overridden(
   { overrides, "override-type": type }: FlagValues<ReturnType<typeof overrideFlags>>,
 ): Promise<Unstructured> {
   if (overrides === "") return object
-  return typedForm(await patched(object, type === "" ? "merge" : type, overrides))
+  const changed = await patched(object, type === "" ? "merge" : type, overrides)
+  const { checkTyped } = await import("../../resource/typed-scheme.ts")
+  await checkTyped(changed, KUBECTL_SCHEME)
+  return typedForm(changed)
 }
 
 async function patched(object: Unstructured, type: string, text: string): Promise<Unstructured> {

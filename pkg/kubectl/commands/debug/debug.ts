@@ -14,6 +14,7 @@ import { readCustomProfile } from "./custom-profile.ts"
 import { copyOf, nodePod, warnOfUser, withEphemeralContainer, type Debugging } from "./debug-pods.ts"
 import { debugFlags } from "./flags.ts"
 import { profileOf, type DebugPod } from "./profiles.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 /** Source: kubectl pkg/cmd/debug/debug.go. */
 export const debugCommand = command({
@@ -68,6 +69,7 @@ kubectl debug node/mynode -it --image=busybox`,
     const attaches = flags.attach || (!changed("attach") && flags.stdin)
     const result = await factory.build({
       files: { filenames: flags.filename, kustomize: "", recursive: false },
+      scheme: KUBECTL_SCHEME,
       ...(names.length === 0 ? {} : { names, defaultType: "pods" }),
       namespace,
       defaultNamespace: true,

@@ -5,6 +5,7 @@ import { goQuoted } from "../../../apimachinery/go/go-text.ts"
 import { namePrinter } from "../../printers/name.ts"
 import type { Info } from "../../resource/info.ts"
 import { gvrText } from "../../rest/rest-mapper.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 /** The flags that `cordon`, `uncordon` and `drain` have. */
 export const nodeFlags = () => ({ ...selectorFlag(), ...dryRunFlag() })
@@ -25,6 +26,7 @@ export async function nodesOf(
   const { namespace } = await factory.namespace()
   const result = await factory.build({
     ...(flags.selector === "" ? { names: args, defaultType: "nodes" } : { args: ["nodes"] }),
+    scheme: KUBECTL_SCHEME,
     namespace,
     defaultNamespace: true,
     labelSelector: flags.selector,

@@ -9,6 +9,7 @@ import { inRawMode, runSession } from "../../remote/remote-session.ts"
 import { setUpTerminal } from "../../remote/terminal.ts"
 import { pathSegment } from "../../rest/rest-client.ts"
 import { sessionFlags } from "./exec.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 const flags = {
   ...sessionFlags(),
@@ -64,6 +65,7 @@ async function podOf({ flags: values, args, factory }: AttachInvocation): Promis
   const { namespace } = await factory.namespace()
   const result = await factory.build({
     names: [second ?? first],
+    scheme: KUBECTL_SCHEME,
     defaultType: second === undefined ? "pods" : first,
     namespace,
     defaultNamespace: true,

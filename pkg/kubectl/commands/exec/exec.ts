@@ -6,6 +6,7 @@ import { inRawMode, runSession } from "../../remote/remote-session.ts"
 import { setUpTerminal } from "../../remote/terminal.ts"
 import { isList } from "../../rest/json.ts"
 import { pathSegment } from "../../rest/rest-client.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 const TIMEOUT_MS = 60_000
 
@@ -67,6 +68,7 @@ kubectl exec svc/myservice -- date`,
     const { namespace, explicit } = await factory.namespace()
     const result = await factory.build({
       files: { filenames: flags.filename, kustomize: "", recursive: false },
+      scheme: KUBECTL_SCHEME,
       ...(name === "" ? {} : { names: [name], defaultType: "pods" }),
       namespace,
       defaultNamespace: true,

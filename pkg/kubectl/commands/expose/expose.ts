@@ -22,6 +22,7 @@ import { goAtoi, parseLabelSpecs } from "../create/label-specs.ts"
 import { overridden, overrideFlags } from "../create/overrides.ts"
 import { recorded, recordFlag } from "../record.ts"
 import { checkExposable, labelsText, portsOf, selectorOf } from "./exposable.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 const NAME_LENGTH = 63
 
@@ -108,6 +109,7 @@ async function run(invocation: ExposeInvocation): Promise<void> {
   const result = await factory.build({
     args,
     files: filenameOptions(values),
+    scheme: KUBECTL_SCHEME,
     namespace,
     defaultNamespace: true,
     enforceNamespace: explicit,

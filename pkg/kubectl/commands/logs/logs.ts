@@ -7,6 +7,7 @@ import { isNotFound } from "../../errors/status-error.ts"
 import { logSources } from "../../polymorphic/log-sources.ts"
 import { isList, type Unstructured } from "../../rest/json.ts"
 import { printLog, type LogStreamOptions } from "./log-stream.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 const USE = "logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]"
 const TIMEOUT_MS = 20_000
@@ -175,6 +176,7 @@ async function objectOf({ flags: values, args, factory, errOut }: LogsInvocation
   const [name] = args
   const result = await factory.build({
     ...(name === undefined ? { args: ["pods"] } : { names: [name], defaultType: "pods" }),
+    scheme: KUBECTL_SCHEME,
     namespace,
     defaultNamespace: true,
     labelSelector: values.selector,

@@ -6,6 +6,7 @@ import { podHelper } from "../../polymorphic/pods-of.ts"
 import { parseAddresses } from "./addresses.ts"
 import { forward } from "./forwarding.ts"
 import { parsePorts, podPorts, servicePorts, type ForwardedService } from "./ports.ts"
+import { CLIENT_GO_SCHEME } from "../../resource/scheme-names.ts"
 
 const TIMEOUT_MS = 60_000
 
@@ -60,6 +61,7 @@ kubectl port-forward pod/mypod :5000`,
     const { namespace } = await factory.namespace()
     const result = await factory.build({
       names: [name],
+      scheme: CLIENT_GO_SCHEME,
       defaultType: "pods",
       namespace,
       defaultNamespace: true,

@@ -3,6 +3,7 @@ import type { Invocation } from "../../command/command.ts"
 import { filenameFlags, filenameOptions, selectorFlag } from "../../command/shared-flags.ts"
 import type { Info } from "../../resource/info.ts"
 import type { Result } from "../../resource/result.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 /** The flags by which all rollout commands find what they work on. */
 export const targetFlags = {
@@ -20,6 +21,7 @@ export async function targets(
     args,
     allowEmptySelector: true,
     files: filenameOptions(values),
+    scheme: KUBECTL_SCHEME,
     namespace,
     defaultNamespace: true,
     enforceNamespace: explicit,

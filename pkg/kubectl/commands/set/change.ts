@@ -19,6 +19,7 @@ import { type ResourcePrinter } from "../../printers/printer.ts"
 import type { Info } from "../../resource/info.ts"
 import type { Result } from "../../resource/result.ts"
 import { goJson, parseGroupVersion, type Unstructured } from "../../rest/json.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 /** The flags that all commands below `set` have. */
 export const setFlags = () => ({
@@ -49,6 +50,7 @@ export async function found(
   const { namespace, explicit } = await factory.namespace()
   return factory.build({
     files: filenameOptions(values),
+    scheme: KUBECTL_SCHEME,
     namespace,
     defaultNamespace: true,
     enforceNamespace: explicit,

@@ -12,6 +12,7 @@ import { printerOf, printFlags } from "../../printers/print-flags.ts"
 import type { Result } from "../../resource/result.ts"
 import { goJson, type Unstructured } from "../../rest/json.ts"
 import { changedTaints, parseTaints, type Taint, type TaintChanges } from "./taints.ts"
+import { KUBECTL_SCHEME } from "../../resource/scheme-names.ts"
 
 const flags = {
   ...printFlags(),
@@ -134,6 +135,7 @@ async function found({ flags: values, factory }: TaintInvocation, resources: rea
   const bySelector = values.all || values.selector !== ""
   return factory.build({
     ...(bySelector ? { args: ["node"] } : { names: resources.slice(1), defaultType: "node" }),
+    scheme: KUBECTL_SCHEME,
     namespace,
     defaultNamespace: true,
     labelSelector: values.selector,
