@@ -190,6 +190,17 @@ describe("a PodGroup", () => {
     } as const
     const group = await cluster.client.create(PodGroup, { metadata: named("g"), spec })
     expect(group.spec).toEqual({ schedulingPolicy: gang, podGroupTemplateRef: null, disruptionMode: "Pod" })
+    // The group shows the mode by default, and no other may be written.
+    const changed = (more: object) =>
+      causesOf(cluster.client.update(PodGroup, { ...group, spec: { ...group.spec, ...more } }))
+    expect(await changed({ disruptionMode: "PodGroup" })).toEqual(["spec.disruptionMode: Forbidden"])
+    expect(await changed({ disruptionMode: "All" })).toEqual(["spec.disruptionMode: Forbidden"])
+    expect(await changed({ disruptionMode: "PodGroup", schedulingPolicy: { gang: { minCount: 3 } } })).toEqual([
+      "spec.schedulingPolicy: Invalid value: null: field is immutable",
+      "spec.disruptionMode: Forbidden",
+    ])
+    expect(await changed({ disruptionMode: undefined })).toBeUndefined()
+    expect(await changed({ priority: 7, schedulingConstraints: { topology: [{ key: "a" }] } })).toBeUndefined()
     const { spec: workload } = await cluster.client.create(Workload, {
       metadata: named("w"),
       spec: { podGroupTemplates: [{ name: "t", ...spec }] },

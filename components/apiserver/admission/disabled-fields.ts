@@ -97,12 +97,16 @@ export function disabledFields(features: Features): AdmissionPlugin | undefined 
         const part = field.path[0]!
         // Most updates change only the status or the metadata, which have hardly any of these fields.
         if (partOf(object, part) === partOf(old, part)) continue
-        if (old === undefined || without(old, field) === old) left = without(left, field)
+        if (old === undefined || !isUsed(old, field)) left = without(left, field)
       }
       return left === object ? undefined : (left as KubeObject)
     },
   }
 }
+
+/** Whether an object has the field. All that are stored have one with a default, whether their writers set it or not. */
+const isUsed = (old: KubeObject, field: Field): boolean =>
+  typeof field.becomes === "string" || without(old, field) !== old
 
 const partOf = (object: KubeObject | undefined, name: string): unknown =>
   (object as Readonly<Record<string, unknown>> | undefined)?.[name]

@@ -52,9 +52,9 @@ export interface Reservation {
   settle(written: boolean): void
 }
 
-/** Returns the faults of an object that its kind does not tolerate. */
+/** Returns the faults of an object as its kind judges them. */
 export const remaining = (causes: readonly Cause[], hooks: KindHooks | undefined): readonly Cause[] =>
-  causes.length === 0 || hooks?.tolerates === undefined ? causes : causes.filter((cause) => !hooks.tolerates!(cause))
+  causes.length === 0 || hooks?.judges === undefined ? causes : causes.flatMap((cause) => hooks.judges!(cause) ?? [])
 
 /**
  * What a kind needs beside its declaration, because it depends on the store, the clock or other objects. The hooks are
@@ -71,8 +71,11 @@ export interface KindHooks<T extends KubeObject = KubeObject> {
    * validating admission, and once more where a decision about rights takes time.
    */
   checkWrite?(request: ApiRequest, object: T, old: T | undefined, decider: Decider): void
-  /** Whether what the declaration finds wrong is right here, since a feature is on that is off by default. */
-  tolerates?(cause: Cause): boolean
+  /**
+   * Returns what the declaration finds wrong as it is with the gates that are on: another fault, or undefined where it
+   * is right.
+   */
+  judges?(cause: Cause): Cause | undefined
   /** Whether something besides metadata.finalizers keeps a deleted object, such as the finalizers in a spec. */
   holdsDeletion?(object: T): boolean
   /** Returns the object as it is stored when its deletion has begun and has to wait. */

@@ -5,6 +5,7 @@ import { ValidatingAdmissionPolicyBinding } from "../../../pkg/api/admissionregi
 import type { PodCertificateRequest } from "../../../pkg/api/certificates/v1beta1/podcertificaterequest.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { HorizontalPodAutoscaler } from "../../../pkg/api/autoscaling/v2/horizontalpodautoscaler.ts"
+import type { PodGroup } from "../../../pkg/api/scheduling/v1alpha2/podgroup.ts"
 import type { Features } from "../../../pkg/component/features.ts"
 import { Namespace } from "../../../pkg/api/core/v1/namespace.ts"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
@@ -41,6 +42,7 @@ import { serviceHooks, type ServiceHookOptions } from "./core/service/service.ts
 import { serviceAccountHooks, type TokenOptions } from "./core/serviceaccount/token.ts"
 import { scalingToZero } from "./autoscaling/horizontalpodautoscaler.ts"
 import { claimHooks, claimTemplateHooks } from "./resource/claims.ts"
+import { withoutDisruptionMode } from "./scheduling/podgroup.ts"
 import { accessReviews } from "./reviews/access.ts"
 import { identityReviews, type ReviewToken } from "./reviews/identity.ts"
 
@@ -65,8 +67,9 @@ export interface HookOptions {
   readonly features?: Features
 }
 
-/** Named only: the declaration is loaded where the kind is served. */
+/** Named only: the declarations are loaded where the kinds are served. */
 const POD_CERTIFICATE_REQUESTS = { group: "certificates.k8s.io", plural: "podcertificaterequests" }
+const POD_GROUPS = { group: "scheduling.k8s.io", plural: "podgroups" }
 
 /** Collects the hooks of all kinds that have any; returns their lookup by resource. */
 export function createHooks({
@@ -117,6 +120,7 @@ export function createHooks({
   if (features?.MutablePVNodeAffinity === true) add(PersistentVolume, mutableNodeAffinity)
   if (features?.PodCertificateRequest === true)
     add(POD_CERTIFICATE_REQUESTS as Resource<PodCertificateRequest>, podCertificateRequestHooks(clock))
+  if (features?.WorkloadAwarePreemption === false) add(POD_GROUPS as Resource<PodGroup>, withoutDisruptionMode)
   add(ComponentStatus, { listVirtual: componentStatuses })
   return ({ group, plural }) => hooks.get(group)?.get(plural)
 }

@@ -6,5 +6,6 @@ import type { KindHooks } from "../context.ts"
  * pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go.
  */
 export const scalingToZero: KindHooks<HorizontalPodAutoscaler> = {
-  tolerates: ({ field, message }) => field === "spec.minReplicas" && message.startsWith("Invalid value: 0:"),
+  judges: (cause) =>
+    cause.field === "spec.minReplicas" && cause.message.startsWith("Invalid value: 0:") ? undefined : cause,
 }

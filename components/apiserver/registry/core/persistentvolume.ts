@@ -6,6 +6,9 @@ import type { KindHooks } from "../context.ts"
  * moved to other nodes. Source: pkg/apis/core/validation ValidatePersistentVolumeUpdate.
  */
 export const mutableNodeAffinity: KindHooks<PersistentVolume> = {
-  tolerates: ({ field, message }) =>
-    field === "nodeAffinity" && message.endsWith("field is immutable, except for updating from beta label to GA"),
+  judges: (cause) =>
+    cause.field === "nodeAffinity" &&
+    cause.message.endsWith("field is immutable, except for updating from beta label to GA")
+      ? undefined
+      : cause,
 }
