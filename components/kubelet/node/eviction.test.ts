@@ -70,6 +70,8 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
   const broken = new Set<string>()
   /** What the pod's volume is said to take. */
   const volume = { usedBytes: 0 }
+  /** When containerd has measured the writable layer of the pod's container. */
+  const layer: { measuredAt?: number } = {}
   const worker = {
     isCleanedUp: true,
     fail: (_: object, graceSeconds: number) => void done.push(`grace ${graceSeconds}`),
@@ -85,7 +87,14 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
     events: { event: () => undefined },
     runtime: {
       files: { size: () => Promise.resolve(undefined) },
-      containers: { listContainerStats: () => Promise.resolve([]) },
+      containers: {
+        listContainerStats: async () => [
+          {
+            attributes: { id: "c1", labels: {} },
+            writableLayer: { timestamp: (layer.measuredAt ?? clock.now()) * 1e6 },
+          },
+        ],
+      },
       images: {
         listImages: () => Promise.resolve([image]),
         removeImage: (id: string) =>
@@ -97,7 +106,7 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
   }
   const manager = new EvictionManager({
     context: context as never,
-    cache: { all: () => [], get: () => undefined } as never,
+    cache: { all: () => [], get: () => runtimeOf([runOf(running, "c", { id: "c1" })]) } as never,
     workers: {
       all: () => [{ stage: "running", pod: running }],
       get: () => worker,
@@ -111,7 +120,7 @@ function nodeWith(tuning: Partial<KubeletTuning>) {
   const disk = (available: number) => manager.relieve({ "imagefs.available": { available, capacity: 100 } })
   const memory = (available: number) => manager.relieve({ "memory.available": { available, capacity: 100 } })
   const nodefs = (available: number) => manager.relieve({ "nodefs.available": { available, capacity: 100 } })
-  return { clock, done, broken, volume, worker, disk, memory, nodefs }
+  return { clock, done, broken, volume, layer, worker, disk, memory, nodefs }
 }
 
 describe("configured thresholds", () => {
@@ -238,6 +247,33 @@ test("no other pod is evicted for the disk until containerd has had the time to 
   expect(done).toEqual([])
   // then the next is evicted later
   await clock.advance(2000)
+  await nodefs(9)
+  expect(done).toEqual(EVICTED_FOR_DISK)
+})
+
+test("no pod is evicted for the disk by what containerd measured before it was short, unless it does not measure again", async () => {
+  // given
+  const { clock, done, broken, layer, nodefs } = nodeWith(ONLY_DISK)
+  broken.add("old")
+  await clock.advance(60_000)
+  // when the disk becomes short
+  layer.measuredAt = clock.now() - 1
+  await nodefs(9)
+  await clock.advance(9000)
+  await nodefs(9)
+  expect(done).toEqual([])
+  layer.measuredAt = clock.now()
+  await nodefs(9)
+  // then
+  expect(done.splice(0)).toEqual(EVICTED_FOR_DISK)
+  // and when it is short again, and nothing is measured
+  await nodefs(50)
+  await clock.advance(60_000)
+  await nodefs(9)
+  await clock.advance(14_000)
+  await nodefs(9)
+  expect(done).toEqual([])
+  await clock.advance(1000)
   await nodefs(9)
   expect(done).toEqual(EVICTED_FOR_DISK)
 })

@@ -51,6 +51,12 @@ const FREEING_MS = 5000
 /** The same while the disk has not become emptier since the eviction: the machine is busy, or its disk slow. */
 const SLOW_FREEING_MS = 30_000
 
+/**
+ * How long an eviction waits for measurements that were made since the pressure began. containerd measures the writable
+ * layers of containers every ten seconds, and says of one that it has not measured yet that it is empty.
+ */
+const MEASURING_MS = 15_000
+
 /** Frees what is scarce on the node. Source: pkg/kubelet/eviction/eviction_manager.go synchronize. */
 export class EvictionManager {
   readonly #parts: EvictionParts
@@ -63,6 +69,8 @@ export class EvictionManager {
   /** What was available when the last pod was evicted. */
   #atEviction: Observations = {}
   #isRelieving = false
+  /** When the present need to evict began: of the system's and the monotonic clock. */
+  #dueSince: { readonly at: number; readonly monotonic: number } | undefined
   /** Signals of which less was available than the threshold, and not yet so much more as is to be freed. */
   readonly #reclaiming = new Set<Signal>()
 
@@ -83,6 +91,7 @@ export class EvictionManager {
       // Before anything else takes time, in which a pod could give back what was measured.
       const isCleaningUp = this.#isCleaningUp()
       const due = this.#due(observations)
+      this.#noteDue(due)
       const evicted = await enforceStorageLimits(this.#parts)
       for (const uid of evicted) this.#noteEviction(uid, observations)
       if (isCleaningUp || evicted.length > 0) return
@@ -106,6 +115,19 @@ export class EvictionManager {
       if (isCleanedUp || now - at >= CLEANUP_MS) this.#evicted.delete(uid)
     }
     return this.#evicted.size > 0
+  }
+
+  #noteDue(due: Due | undefined): void {
+    const { clock } = this.#parts.context
+    this.#dueSince =
+      due === undefined ? undefined : (this.#dueSince ?? { at: clock.now(), monotonic: clock.monotonic() })
+  }
+
+  /** Whether a pod may be the one that takes so much, of which the runtime does not know it yet. */
+  #isMeasuring(usages: readonly Usage[]): boolean {
+    const since = this.#dueSince
+    if (since === undefined || this.#parts.context.clock.monotonic() - since.monotonic >= MEASURING_MS) return false
+    return usages.some(({ measuredAt = Infinity }) => measuredAt < since.at)
   }
 
   #noteEviction(uid: string, observations: Observations): void {
@@ -166,7 +188,9 @@ export class EvictionManager {
       .all()
       .filter(({ stage }) => stage === "running")
       .map(({ pod }) => pod)
-    const [first] = evictionOrder(await podUsages(this.#parts, running, resource))
+    const usages = await podUsages(this.#parts, running, resource)
+    if (this.#isMeasuring(usages)) return
+    const [first] = evictionOrder(usages)
     if (first === undefined) {
       context.log.warn("A resource of the node is under pressure, and no pod can be evicted", { resource })
       return

@@ -24,6 +24,7 @@ const parts = {
           PODS.map(({ metadata: { uid = "" } }) => ({
             attributes: { id: uid, metadata: { name: uid }, labels: { "io.kubernetes.pod.uid": uid } },
             writableLayer: {
+              timestamp: uid === "layer" ? 7_000_000 : 9_000_000,
               usedBytes: bytes(uid === "layer" ? 3000 : 50),
               inodesUsed: bytes(uid === "layer" ? 2 : 1),
             },
@@ -57,6 +58,11 @@ test("the usage of the disk that decides who is evicted is that of volumes, logs
   expect(evictionOrder(usages).map((one) => one.pod.metadata.name)).toEqual(["volume", "log", "layer", "steady"])
   // and what is said of a container is without volumes
   expect(usages[1]!.containers).toEqual([{ name: "volume", used: 50, requested: 0 }])
+})
+
+test("a usage is as old as the runtime's measurement of the writable layer", async () => {
+  const usages = await podUsages(parts, PODS, "ephemeral-storage")
+  expect(usages.map(({ measuredAt }) => measuredAt)).toEqual([9, 9, 9, 7])
 })
 
 test("where inodes are short, the pod with the most files is evicted first", async () => {

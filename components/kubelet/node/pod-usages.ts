@@ -18,6 +18,8 @@ export interface Usage {
   /** The usage of the scarce resource: bytes, inodes or processes. */
   readonly used: number
   readonly requested: number
+  /** When the oldest part of it was measured, in milliseconds since the epoch; Infinity if that was just now. */
+  readonly measuredAt?: number
   /** The same for each running container, without volumes. */
   readonly containers?: readonly ContainerUsage[]
 }
@@ -70,17 +72,18 @@ async function storage(
   const byId = new Map(stats.map((one) => [one.attributes?.id, one]))
   return Promise.all(
     pods.map(async (pod) => {
-      const { total, inodes, containers } = await podStorage(
+      const { total, inodes, containers, layersMeasuredAt } = await podStorage(
         context,
         cache,
         pod,
         byId,
         volumes.get(pod.metadata.uid!) ?? [],
       )
-      if (resource === "inodes") return { pod, used: inodes, requested: 0 }
+      if (resource === "inodes") return { pod, used: inodes, requested: 0, measuredAt: layersMeasuredAt }
       const requests = requestsOf(pod, resource)
       const each = [...containers].map(([name, used]) => ({ name, used, requested: requests.get(name) ?? 0 }))
-      return { pod, used: total, requested: each.reduce((all, { requested }) => all + requested, 0), containers: each }
+      const requested = each.reduce((all, one) => all + one.requested, 0)
+      return { pod, used: total, requested, measuredAt: layersMeasuredAt, containers: each }
     }),
   )
 }

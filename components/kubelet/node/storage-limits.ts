@@ -33,7 +33,7 @@ export const hasStorageLimit = ({ spec }: Pod): boolean =>
  */
 export function exceededLimit(
   pod: Pod,
-  { total, containers, volumes }: Omit<LocalUsage, "inodes">,
+  { total, containers, volumes }: Omit<LocalUsage, "inodes" | "layersMeasuredAt">,
 ): string | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
     const limit = emptyDir?.sizeLimit

@@ -1,6 +1,7 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ContainerStats, FilesystemUsage } from "../../../pkg/cri/stats.ts"
 import type { KubeletContext } from "../context.ts"
+import { smallest } from "../../../pkg/lists/extremes.ts"
 import { etcHosts, terminationFile } from "../model/pod-paths.ts"
 import type { RuntimeCache } from "../pleg/runtime-cache.ts"
 import type { RuntimeContainer } from "../model/runtime-pod.ts"
@@ -27,6 +28,11 @@ export interface LocalUsage {
   readonly total: number
   /** The number of files and folders in the same. */
   readonly inodes: number
+  /**
+   * When the runtime measured the oldest of the writable layers, in milliseconds since the epoch: 0 for one that it has
+   * not measured yet. Infinity without any.
+   */
+  readonly layersMeasuredAt: number
   /** Writable layer and log of each running container, by its name. */
   readonly containers: ReadonlyMap<string, number>
   /** Each measured volume by its name, those in memory too. */
@@ -73,10 +79,17 @@ export function localUsage(
   return {
     total: [...byContainer.values(), ...onDisk.map(({ usedBytes }) => usedBytes)].reduce(add, hostsBytes),
     inodes: [...inodes, ...onDisk.map(({ inodesUsed }) => inodesUsed)].reduce(add, 0),
+    layersMeasuredAt: smallest(
+      containers.map(({ writableLayer }) =>
+        writableLayer === undefined ? Infinity : writableLayer.timestamp / NS_IN_MS,
+      ),
+    ),
     containers: byContainer,
     volumes: new Map(volumes.map(({ volume, measured }) => [volume.name, measured.usedBytes])),
   }
 }
+
+const NS_IN_MS = 1_000_000
 
 const add = (a: number, b: number): number => a + b
 
