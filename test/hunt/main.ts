@@ -37,12 +37,26 @@ const MOST_MEGABYTES = 1500
 const MOST_WAITING = 10
 /** The number of seeds after which a process ends, because what one seed leaves behind slows the next one down. */
 const SEEDS_OF_PROCESS = 100
+/** How many seeds are done between two lines that say how many passed. */
+const SEEDS_OF_LINE = 25
 
 let next = from
 let failed = 0
 let passed = 0
 let faults = 0
+const children = new Set<ChildProcess>()
 const began = performance.now()
+
+/** Returns how many seeds passed so far, and in which time. */
+function soFar(): string {
+  const seconds = Math.round((performance.now() - began) / 1000)
+  return `${passed} seeds passed, ${failed} failed; ${faults} faults; ${seconds} s\n`
+}
+
+function counted(): void {
+  const done = passed + failed
+  if (done % SEEDS_OF_LINE === 0 && done < count) process.stdout.write(`so far ${soFar()}`)
+}
 
 function said({ seed, ms, megabytes, problems, program }: Verdict): void {
   failed++
@@ -52,6 +66,7 @@ function said({ seed, ms, megabytes, problems, program }: Verdict): void {
       .map((problem) => `  ${problem.slice(0, 1500)}`)
       .join("\n")}\n${program === undefined ? "" : asTest({ program, problems })}\n`,
   )
+  counted()
 }
 
 /** Runs one process after another, until there are no more seeds. */
@@ -71,6 +86,7 @@ function someSeeds(): Promise<void> {
       ],
       { stdio: ["pipe", "pipe", "inherit"] },
     )
+    children.add(child)
     let seed: number | undefined
     let given = 0
     let shrinking: Verdict | undefined
@@ -116,6 +132,7 @@ function someSeeds(): Promise<void> {
       if (problems.length === 0) {
         passed++
         faults += verdict.faults
+        counted()
         return more()
       }
       if (verdict.program !== undefined || verdict.problems.length === 0) {
@@ -128,6 +145,7 @@ function someSeeds(): Promise<void> {
     })
     child.on("exit", (code) => {
       clearTimeout(timer)
+      children.delete(child)
       if (seed !== undefined)
         said({ seed, ms: 0, megabytes: 0, faults: 0, problems: [`its process ended with exit code ${code}`] })
       resolve()
@@ -148,7 +166,12 @@ function processorSeconds({ pid }: ChildProcess): number {
   }
 }
 
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => {
+    process.stdout.write(`ended early: ${soFar()}`)
+    for (const child of children) child.kill("SIGKILL")
+    process.exit(1)
+  })
 await Promise.all(Array.from({ length: jobs }, job))
-const seconds = (performance.now() - began) / 1000
-process.stdout.write(`${passed} seeds passed, ${failed} failed; ${faults} faults; ${Math.round(seconds)} s\n`)
+process.stdout.write(soFar())
 process.exit(failed === 0 ? 0 : 1)
