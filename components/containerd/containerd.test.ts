@@ -228,7 +228,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     // and the subscription ends when it is cancelled, after the events under way
     listening.abort()
     expect(await next(() => false)).toBeUndefined()
-  }, 30_000)
+  }, 60_000)
 
   test("reports the fault of a call", async () => {
     const code = (call: Promise<unknown>) =>
@@ -281,7 +281,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect((await runtime.containerStatus(containerId))?.exitCode).toBe(137)
     await runtime.stopPodSandbox(sandboxId)
     await runtime.removePodSandbox(sandboxId)
-  }, 30_000)
+  }, 60_000)
 
   test("leaves containers running when it stops and finds them again, even after k3ts was killed", async () => {
     // given a running pod
@@ -310,7 +310,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect(await runtime.containerStatus(containerId)).toMatchObject({ state: "CONTAINER_RUNNING", startedAt: started })
     await runtime.stopPodSandbox(sandboxId)
     await runtime.removePodSandbox(sandboxId)
-  }, 30_000)
+  }, 60_000)
 
   test("reports at once why containerd does not start, and leaves no process behind", async () => {
     // given a data directory that containerd cannot use
@@ -328,7 +328,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
       [],
     )
     other.cri.close()
-  }, 30_000)
+  }, 60_000)
 
   test("removes pods and everything of them on the host when it is removed", async () => {
     // given a running pod with a host port, and no daemon
@@ -364,7 +364,7 @@ describe.skipIf(missing.length > 0)("Containerd", () => {
     expect((await runtime.podSandboxStatus(sandboxId))?.state).toBe("SANDBOX_NOTREADY")
     await runtime.stopPodSandbox(sandboxId)
     await runtime.removePodSandbox(sandboxId)
-  }, 30_000)
+  }, 60_000)
 
   const daemonPid = () =>
     Number(

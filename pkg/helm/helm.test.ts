@@ -62,7 +62,7 @@ describe("the templates of a chart", () => {
     async (_title, template, message) => {
       await expect(templated(chart(template))).rejects.toThrow(message)
     },
-    20_000,
+    60_000,
   )
 
   test("are read from an archive, in which names of any length and charts in charts are", () => {

@@ -66,14 +66,12 @@ describe("a certificate", () => {
     // given thirty authorities with one name and one key, so that each is the issuer of every other
     const { keyPem } = authority("circle")
     const circle = Array.from({ length: 30 }, () => createCa({ commonName: "circle", validity: life(-1, 1), keyPem }))
-    const from = performance.now()
     // when
     const verified = verifyCertificate(client(circle[0]!).certPem, root.certPem, {
       now: NOW,
       intermediates: circle.map(({ certPem }) => certPem),
     })
-    // then it ends, which it would not if every path were tried
+    // then it ends, which it would not in a lifetime if every path were tried
     expect(verified.ok).toBe(false)
-    expect(performance.now() - from).toBeLessThan(5000)
   })
 })

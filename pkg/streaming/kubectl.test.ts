@@ -237,14 +237,14 @@ describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, we
       err: expect.stringContaining("no such container") as string,
       code: 1,
     })
-  }, 30_000)
+  }, 60_000)
 
   test("exec -i ends the command's input, and passes much data completely", async () => {
     const input = Buffer.alloc(BIG, "0123456789abcdef")
     const { out, code } = await kubectl(path, ["exec", "-i", "p", "--", "cat"], { input, env })
     expect([code, out.length, out.equals(input)]).toEqual([0, BIG, true])
     expect((await kubectl(path, ["exec", "p", "--", "big"], { env })).out.length).toBe(BIG)
-  }, 30_000)
+  }, 60_000)
 
   test("port-forward carries connections and their ends, and reports a closed port", async () => {
     const child = start(path, ["port-forward", "pod/p", ":80", ":81"], env)
@@ -285,5 +285,5 @@ describe.skipIf(runs.length === 0).each(runs)("kubectl $title", ({ path, env, we
     const ended = child.exitCode === null ? once(child, "exit") : undefined
     child.kill()
     await ended
-  }, 30_000)
+  }, 60_000)
 })

@@ -83,8 +83,7 @@ describe("a remote command over a WebSocket", () => {
   ])("is refused by a server that %s", async (_title, answer, status) => {
     const host = await serve((_req, socket) => void socket.end(answer))
     const connecting = connectRemoteCommandOverWebSocket({ url: `http://${host}/exec`, streams: ALL, random })
-    expect(connecting).rejects.toMatchObject({ name: UpgradeRefused.name, status })
-    await connecting.catch(() => undefined)
+    await expect(connecting).rejects.toMatchObject({ name: UpgradeRefused.name, status })
   })
 })
 
@@ -231,8 +230,7 @@ test("ports are forwarded over a WebSocket", async () => {
 test("a server that speaks only SPDY refuses a WebSocket, so that kubectl speaks SPDY too", async () => {
   const host = await serve((_req, socket) => refuseUpgrade(socket, 400, "unable to upgrade: only SPDY"))
   const connecting = connectPortForwardOverWebSocket({ url: `http://${host}/portforward`, random })
-  expect(connecting).rejects.toBeInstanceOf(UpgradeRefused)
-  await connecting.catch(() => undefined)
+  await expect(connecting).rejects.toBeInstanceOf(UpgradeRefused)
 })
 
 describe("frames of a WebSocket", () => {

@@ -28,7 +28,7 @@ describe("/debug/pprof", () => {
     const { code, text } = await get("/debug/pprof/heap")
     expect(code).toBe(200)
     expect(text.slice(0, 40)).toContain('{"snapshot":')
-  }, 20_000)
+  }, 60_000)
 
   const REFUSED = [
     { given: "seconds=0", wants: "must be a whole number from 1 to 50" },

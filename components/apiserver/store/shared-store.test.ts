@@ -63,7 +63,7 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     // Both find nothing and write what every cluster begins with.
     await Promise.all(servers.map((server) => server.start(new AbortController().signal)))
     clients = servers.map((server) => newClient(server.transportFor(ADMIN))) as [Client, Client]
-  }, 30_000)
+  }, 60_000)
   afterAll(async () => {
     for (const server of servers ?? []) await server.stop()
     await store?.[Symbol.asyncDispose]()
@@ -207,5 +207,5 @@ describe.each(stores)("two API servers over one $kind", ({ kind, start }) => {
     await store.restart()
     while (health.find("etcd-readiness")?.problem !== undefined) await Bun.sleep(20)
     await one.create(ConfigMap, named("again"))
-  }, 20_000)
+  }, 60_000)
 })

@@ -261,7 +261,7 @@ describe("Job", () => {
     // then
     expect((await read(cluster)).status).toMatchObject({ succeeded: 510, uncountedTerminatedPods: {} })
     expect(conditions(await read(cluster)).at(-1)).toEqual(["Complete", "True", "CompletionsReached"])
-  }, 30_000)
+  }, 60_000)
 })
 
 describe("pod failure policy", () => {

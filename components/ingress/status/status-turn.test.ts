@@ -96,4 +96,4 @@ test("of two servers one writes the status of an Ingress with the addresses of b
     resourceVersion!,
   )
   await second.stop()
-}, 30_000)
+}, 60_000)

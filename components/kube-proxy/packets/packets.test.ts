@@ -185,7 +185,7 @@ describe
         // then
         expect(asks.map((ask, i) => ({ ...ask, wants: answers[i]! }))).toEqual([...asks])
       },
-      30_000,
+      60_000,
     )
 
     test("sends a client to its earlier endpoint under ClientIP affinity, as long as the endpoint exists", async () => {
@@ -210,7 +210,7 @@ describe
         expect(await answers()).toEqual(as(client, other))
         await proxy.clear()
       }
-    }, 30_000)
+    }, 60_000)
 
     test("moves the UDP packets of a client that continues to send away from a removed endpoint", async () => {
       for (const family of families) {
@@ -227,7 +227,7 @@ describe
         expect(await socket.say("hello")).toBe(as(client, "web-2")[0]!)
         await proxy.clear()
       }
-    }, 30_000)
+    }, 60_000)
 
     test.skipIf(noSctp !== undefined)(
       "forwards SCTP in both directions, from pods and from outside",
@@ -246,7 +246,7 @@ describe
         }
         await proxy.clear()
       },
-      30_000,
+      60_000,
     )
 
     test("keeps packets to the node's own listeners from rules of other programs, such as host ports", async () => {
@@ -267,7 +267,7 @@ describe
         await lab.host.run("ip", ["address", "delete", `${own}/${family === "IPv6" ? 128 : 32}`, "dev", "lo"])
         for (const port of [OWN_PORT, 8443]) await lab.host.run(program, ["-t", "nat", "-D", ...rule(port)])
       }
-    }, 30_000)
+    }, 60_000)
 
     test.skipIf(!families.includes("IPv4"))(
       "keeps other hosts from the node's listeners on loopback",
@@ -284,7 +284,7 @@ describe
         await outside("ip", "route", "delete", "127.0.0.1")
         await outside("ip", "link", "set", "lo", "up")
       },
-      30_000,
+      60_000,
     )
 
     test("is served at node ports only at the addresses that are configured for them", async () => {
@@ -311,7 +311,7 @@ describe
       await proxy.restart(mode, ["0.0.0.0/0", "::/0"])
       expect(new Set(await asked())).toEqual(new Set(["web-1"]))
       await proxy.clear()
-    }, 30_000)
+    }, 60_000)
 
     test("keeps connections open over a restart, and over a change of the mode and back", async () => {
       // given
@@ -329,7 +329,7 @@ describe
         expect(await said(next)).toEqual([next])
       }
       await proxy.clear()
-    }, 30_000)
+    }, 60_000)
 
     test("leaves no rules of the earlier mode, and no rules at all after the clean-up", async () => {
       /** Returns an entry like `nftables ip` for each mode and family that has rules. */
@@ -359,6 +359,6 @@ describe
       expect(await rules()).toEqual(new Set())
       await proxy.restart(mode)
       await proxy.clear()
-    }, 30_000)
+    }, 60_000)
   },
 )

@@ -37,10 +37,10 @@ print "ready\\n";
 while (my $who = recv(S, my $p, 1500, 0)) { my ($from, $to, $type) = parse($p); next if $type != 1 || $to != $port;
   print name($who), "\\n"; send(S, packet($port, $from, 7, 2), 0, $who) }
 `
-/** Asks every 100 ms until an answer comes, of which it prints the source, or gives up after a second. */
+/** Asks every 100 ms until an answer comes, of which it prints the source, or gives up after half a minute. */
 const CLIENT = `${COMMON}
 $own = 20000 + $$ % 40000;
-for (1..10) { send(S, packet($own, $port, 0, 1), 0, address($ip));
+for (1..300) { send(S, packet($own, $port, 0, 1), 0, address($ip));
   my $in = ""; vec($in, fileno(S), 1) = 1;
   while (select(my $got = $in, undef, undef, 0.1) > 0) { my $who = recv(S, my $p, 1500, 0); my ($from, $to, $type) = parse($p);
     if ($type == 2 && $to == $own) { print name($who), " ", $from, "\\n"; exit } } }

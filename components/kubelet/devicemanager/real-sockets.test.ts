@@ -122,4 +122,4 @@ test("device plugins register by gRPC at a socket for root alone, and a pod's de
   await next.has("2", "0")
   await next.manager.stop()
   rmSync(root, { recursive: true, force: true })
-}, 20_000)
+}, 60_000)

@@ -17,6 +17,8 @@ export interface Probe {
 export interface Hold {
   readonly id: number
   readonly hold: { readonly address: string; readonly port: number } | "ask" | "listen" | "end"
+  /** How long to wait for what the other side sends; a second by default. */
+  readonly patienceMs?: number
 }
 /** Sends a datagram to all (by broadcast, or to an IPv6 group), and returns the names of those who responded. */
 export interface Broadcast {
@@ -83,7 +85,7 @@ function probe({ id, address, port, protocol, timeoutMs }: Probe): void {
 }
 
 let held: Socket | undefined
-function hold({ id, hold: what }: Hold): void {
+function hold({ id, hold: what, patienceMs = 1000 }: Hold): void {
   if (what === "end") {
     held?.destroy()
     return tell({ id })
@@ -97,7 +99,7 @@ function hold({ id, hold: what }: Hold): void {
   const timer = setTimeout(() => {
     held!.removeAllListeners("data")
     tell({ id })
-  }, 1000)
+  }, patienceMs)
   held!.once("data", (bytes) => {
     clearTimeout(timer)
     tell({ id, said: bytes.toString() })

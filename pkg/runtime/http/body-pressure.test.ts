@@ -56,26 +56,28 @@ test.each([
   // given a server that reads nothing
   let request: IncomingMessage | undefined
   let answer: ServerResponse | undefined
+  const seen = Promise.withResolvers<IncomingMessage>()
   let onNext = (_res: ServerResponse) => {}
   using started = await start((req, res) => {
     if (request !== undefined) return onNext(res)
     request = req
     answer = res
+    seen.resolve(req)
   })
   const { client } = started
 
   // when a body is sent for longer than all of it would take
   const progress = send(client, chunked)
+  const unread = await seen.promise
   await Bun.sleep(400)
-  if (request === undefined) throw new Error("the server has not seen the request")
 
   // then most of it has not left, and little has gathered here
   expect(progress.sent).toBeLessThan(PARTS / 2)
-  expect(request.readableLength).toBeLessThan(2 * 1024 * 1024)
+  expect(unread.readableLength).toBeLessThan(2 * 1024 * 1024)
 
   // and it arrives, and the connection goes on
   let got = 0
-  for await (const part of request as AsyncIterable<Buffer>) got += part.length
+  for await (const part of unread as AsyncIterable<Buffer>) got += part.length
   expect(got).toBe(PART.length * PARTS)
   answer!.end()
   expect(await answered(client)).toBe("HTTP/1.1 200")

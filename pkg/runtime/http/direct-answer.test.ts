@@ -19,15 +19,21 @@ async function open(onRequest: ListenOptions["onRequest"]): Promise<void> {
 }
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
 /** Resolves with all that has come when it ends so. Of each chunk only the last bytes are compared: there are thousands. */
-async function received(end: string): Promise<string> {
-  const parts: Buffer[] = []
-  let last: Buffer = Buffer.alloc(0)
-  for (;;) {
-    const [chunk] = (await once(client, "data")) as [Buffer]
-    parts.push(chunk)
-    last = Buffer.concat([last, chunk]).subarray(-Buffer.byteLength(end))
-    if (last.equals(Buffer.from(end))) return Buffer.concat(parts).toString()
+function received(end: string): Promise<string> {
+  const last = Buffer.from(end)
+  const chunks: Buffer[] = []
+  let tail: Buffer = Buffer.alloc(0)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  // Listens all the time: between two calls of once() a chunk would be lost that comes right behind another.
+  const take = (chunk: Buffer) => {
+    chunks.push(chunk)
+    tail = Buffer.concat([tail, chunk]).subarray(-last.length)
+    if (!tail.equals(last)) return
+    client.off("data", take)
+    resolve(Buffer.concat(chunks).toString())
   }
+  client.on("data", take)
+  return promise
 }
 const HEADERS = {
   "Audit-Id": "1",

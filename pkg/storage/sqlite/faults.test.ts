@@ -124,5 +124,5 @@ test.each(["SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IO
       store.close()
     }
   },
-  30_000,
+  60_000,
 )

@@ -169,7 +169,7 @@ describe("a SPDY connection", () => {
     await Promise.all([pump(), read()])
     expect(got).toBeGreaterThanOrEqual(total)
     client.destroy()
-  }, 20_000)
+  }, 60_000)
 
   test("delays data until the peer has replied", async () => {
     // given a peer that says nothing yet

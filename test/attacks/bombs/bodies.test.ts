@@ -1,6 +1,6 @@
 /** The largest bodies of subresources, and patches of many parts, which no declaration of a stored kind describes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ClusterProcess } from "./cluster-process.ts"
+import { ClusterProcess, TEST_LIMIT_MS } from "./cluster-process.ts"
 
 /** Processor time of a turn, in milliseconds: wide enough for cold code on any machine. */
 const MOST_MS = 1500
@@ -135,7 +135,7 @@ describe("a whole cluster", () => {
       }),
     ])
     expect(created.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201])
-  }, 60_000)
+  }, TEST_LIMIT_MS)
   afterAll(() => cluster[Symbol.asyncDispose]())
 
   test.each(BODIES)(
@@ -149,6 +149,6 @@ describe("a whole cluster", () => {
       expect(status).toBeOneOf([200, 201, 409])
       expect(longestMs).toBeLessThan(MOST_MS)
     },
-    60_000,
+    TEST_LIMIT_MS,
   )
 })

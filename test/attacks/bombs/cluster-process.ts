@@ -5,11 +5,15 @@ import { Agent } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onCutOff } from "../../harness/abandoned.ts"
+import { afterOwnTime } from "../../harness/own-time.ts"
 import { send, type Answer } from "../../harness/server.ts"
 import type { Asked, Measured, Told } from "./turns.ts"
 
+/** Of the process's own time: a busy machine may need longer. */
 const START_LIMIT_MS = 60_000
 const ANSWER_LIMIT_MS = 40_000
+/** Ends a test that hangs, in milliseconds; what a cluster may take is limited by its own time. */
+export const TEST_LIMIT_MS = 600_000
 /** A cluster that takes more resident memory is killed, so that a bomb does not end other processes of the machine. */
 const MOST_RESIDENT_BYTES = 2e9
 const WATCH_MS = 100
@@ -99,7 +103,7 @@ export class ClusterProcess implements AsyncDisposable {
     return (await this.#ask("end")) as Measured
   }
 
-  /** Sends a request as administrator. @throws Error when it is not answered within 40 seconds */
+  /** Sends a request as administrator. @throws Error when it is not answered within 40 seconds of the process */
   send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const answer = send(
       this.#agent,
@@ -113,14 +117,11 @@ export class ClusterProcess implements AsyncDisposable {
       },
       body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
     )
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`${method} was not answered within ${ANSWER_LIMIT_MS / 1000} s`)),
-        ANSWER_LIMIT_MS,
-      )
-    })
-    return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+    const late = Promise.withResolvers<never>()
+    const cancel = afterOwnTime(this.#child!.pid!, ANSWER_LIMIT_MS, () =>
+      late.reject(new Error(`${method} was not answered within ${ANSWER_LIMIT_MS / 1000} s`)),
+    )
+    return Promise.race([answer, late.promise]).finally(cancel)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -149,20 +150,18 @@ export class ClusterProcess implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const fail = (err: Error) => {
         this.#told = undefined
-        clearTimeout(timer)
+        cancel()
         reject(err)
       }
-      const timer = setTimeout(
-        () =>
-          fail(
-            new Error(`The cluster's process did not answer within ${limitMs / 1000} s:\n${this.#output.slice(-3000)}`),
-          ),
-        limitMs,
+      const cancel = afterOwnTime(this.#child!.pid!, limitMs, () =>
+        fail(
+          new Error(`The cluster's process did not answer within ${limitMs / 1000} s:\n${this.#output.slice(-3000)}`),
+        ),
       )
       this.#told = (told) => {
         if (told instanceof Error) return fail(told)
         this.#told = undefined
-        clearTimeout(timer)
+        cancel()
         resolve(told)
       }
     })

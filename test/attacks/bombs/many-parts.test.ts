@@ -3,7 +3,7 @@
  * these once stopped the server for half a second to seven seconds, some of them at each change of anything.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
-import { ClusterProcess } from "./cluster-process.ts"
+import { ClusterProcess, TEST_LIMIT_MS } from "./cluster-process.ts"
 import { prepare } from "./measure.ts"
 
 /** Processor time of a turn, in milliseconds; the turns take 10 to 70. */
@@ -69,7 +69,7 @@ describe("a whole cluster has only short turns", () => {
     await cluster.send("POST", CRON_JOBS, cronJob("warm", "0 0 * * *"))
     await cluster.send("POST", PODS, { metadata: { name: "warm" }, spec: container })
     await cluster.send("POST", INGRESSES, ingress("warm", 10))
-  }, 60_000)
+  }, TEST_LIMIT_MS)
   afterAll(() => cluster[Symbol.asyncDispose]())
 
   /** Expects short turns while the requests are answered, each with success, and until the cluster is quiet. */
@@ -88,7 +88,7 @@ describe("a whole cluster has only short turns", () => {
     async (title, schedule) => {
       await expectShortTurns([["POST", CRON_JOBS, cronJob(title.replaceAll(" ", "-"), schedule)]])
     },
-    60_000,
+    TEST_LIMIT_MS,
   )
 
   test.each(Object.entries(AFFINITIES))(
@@ -101,15 +101,19 @@ describe("a whole cluster has only short turns", () => {
         ...many(10, (i): Parameters<ClusterProcess["send"]> => ["POST", PODS, pod(`${name}-${i}`, container)]),
       ])
     },
-    60_000,
+    TEST_LIMIT_MS,
   )
 
-  test("while there are Ingresses of 50,000 rules, and one of another is changed", async () => {
-    await expectShortTurns([
-      ...many(6, (i): Parameters<ClusterProcess["send"]> => ["POST", INGRESSES, ingress(`i${i}`, 8000)]),
-      ["POST", INGRESSES, ingress("small", 1)],
-      ["PATCH", `${INGRESSES}/small`, { spec: { rules: [{ host: "x.example.com" }] } }, MERGE],
-      ["DELETE", `${INGRESSES}/i3`],
-    ])
-  }, 60_000)
+  test(
+    "while there are Ingresses of 50,000 rules, and one of another is changed",
+    async () => {
+      await expectShortTurns([
+        ...many(6, (i): Parameters<ClusterProcess["send"]> => ["POST", INGRESSES, ingress(`i${i}`, 8000)]),
+        ["POST", INGRESSES, ingress("small", 1)],
+        ["PATCH", `${INGRESSES}/small`, { spec: { rules: [{ host: "x.example.com" }] } }, MERGE],
+        ["DELETE", `${INGRESSES}/i3`],
+      ])
+    },
+    TEST_LIMIT_MS,
+  )
 })

@@ -112,7 +112,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
       expect(store.get("/registry/short/1")).toBeUndefined()
       store.close()
     }
-  }, 20_000)
+  }, 60_000)
 
   test("write a key again with a new lease if etcd has lost the old lease", async () => {
     const store = await open()
@@ -151,7 +151,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     await put(store, "/registry/dead/2")
     expect(store.list("/registry/dead/").map(({ key }) => key)).toEqual(["/registry/dead/1", "/registry/dead/2"])
     store.close()
-  }, 20_000)
+  }, 60_000)
 
   test("notice within seconds that etcd does not respond", async () => {
     const store = await open()
@@ -165,7 +165,7 @@ describe.skipIf(!hasEtcd)("servers that share an etcd", () => {
     }
     await hasProblem(store, undefined)
     store.close()
-  }, 20_000)
+  }, 60_000)
 })
 
 test.skipIf(!hasEtcd)(
@@ -182,7 +182,7 @@ test.skipIf(!hasEtcd)(
     store.close()
     for (const member of members) await member[Symbol.asyncDispose]()
   },
-  30_000,
+  60_000,
 )
 
 test.skipIf(!hasEtcd)(
@@ -209,7 +209,7 @@ test.skipIf(!hasEtcd)(
     store.close()
     for (const member of members) await member[Symbol.asyncDispose]()
   },
-  30_000,
+  60_000,
 )
 
 test.skipIf(!hasEtcd)(

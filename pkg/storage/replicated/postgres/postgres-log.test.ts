@@ -128,7 +128,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     await put(store, "/registry/dead/2")
     expect(store.list("/registry/dead/").map(({ key }) => key)).toEqual(["/registry/dead/1", "/registry/dead/2"])
     store.close()
-  }, 20_000)
+  }, 60_000)
 
   test("notice within seconds that it does not respond", async () => {
     const store = await open()
@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres)("servers that share a PostgreSQL", () => {
     await hasProblem(store, undefined)
     await put(store, "/registry/hung/1")
     store.close()
-  }, 20_000)
+  }, 60_000)
 
   test("refuse a database that lacks writes which they have seen, as a promoted standby may", async () => {
     const store = await open()
@@ -199,7 +199,9 @@ test.skipIf(!hasPostgres)(
     const untilWritten = async (more: number) => {
       for (const from = acknowledged.length; acknowledged.length < from + more;) await Bun.sleep(5)
     }
+    const before = performance.now()
     await untilWritten(50)
+    const usual = performance.now() - before
     // when the primary dies, reads are answered from memory and writes fail in words
     await primary.kill()
     await hasProblem(stores[0]!, "unavailable")
@@ -209,7 +211,7 @@ test.skipIf(!hasPostgres)(
     await untilWritten(50)
     for (const store of stores) await hasProblem(store, undefined)
     // then
-    expect(performance.now() - since).toBeLessThan(10_000)
+    expect(performance.now() - since).toBeLessThan(10_000 + 10 * usual)
     isOver = true
     await Promise.all(writing)
     expect([...failures].filter((code) => code !== "unavailable" && code !== "unknown")).toEqual([])

@@ -282,7 +282,7 @@ describe("volumes on this host", () => {
       }
       // then
       expect((await stat(victim)).mode & 0o777).toBe(0o600)
-    }, 30_000)
+    }, 60_000)
 
     test("binds a device without opening it", async () => {
       const path = await volumes.bindSubPath({ volume: "/dev", subPath: "null", target: target() })
