@@ -5,6 +5,7 @@ import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { splitKey, type Key } from "../../pkg/client/informer.ts"
+import { selectedPods } from "./selection/selected-pods.ts"
 import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
 import {
   addressOf,
@@ -69,13 +70,9 @@ export function endpointController(): Controller<Service> {
       )
         return
       const selector = fromLabels(service.spec.selector)
-      const pods = informers
-        .of(Pod)
-        .list(namespace)
-        .filter(
-          (pod) =>
-            canBeEndpoint(pod, service.spec.publishNotReadyAddresses === true) && selector.matches(pod.metadata.labels),
-        )
+      const pods = selectedPods(informers.of(Pod), namespace, selector).filter((pod) =>
+        canBeEndpoint(pod, service.spec.publishNotReadyAddresses === true),
+      )
       const capped = pods.length > MAX_ADDRESSES
       const subsets = subsetsOf(
         capped

@@ -5,6 +5,8 @@ import { fromLabelSelector } from "../../../pkg/apimachinery/selectors/labels.ts
 import { Deployment } from "../../../pkg/api/apps/v1/deployment.ts"
 import { ReplicaSet } from "../../../pkg/api/apps/v1/replicaset.ts"
 import { StatefulSet } from "../../../pkg/api/apps/v1/statefulset.ts"
+import { labelsOf, selectingObjects } from "../selection/selecting-objects.ts"
+import { selectedPods } from "../selection/selected-pods.ts"
 import { isPodReady } from "../../../pkg/pods/pod-state.ts"
 import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { ReplicationController } from "../../../pkg/api/core/v1/replicationcontroller.ts"
@@ -18,6 +20,8 @@ import { errorMessage } from "../../../pkg/errors/error-message.ts"
 
 /** How long a granted eviction may take until the pod is deleted. Source: DeletionTimeout. */
 const EVICTION_TIMEOUT_MS = 120_000
+
+const budgets = selectingObjects<PodDisruptionBudget>("selected label", ({ spec }) => fromLabelSelector(spec.selector))
 
 /** Kinds watched for the number of pods that owners want; a change of it shows in their pods. */
 const SCALED = [ReplicaSet, Deployment, ReplicationController, StatefulSet].map((resource) => ({
@@ -37,13 +41,8 @@ export const disruptionController = defineController<PodDisruptionBudget>({
     {
       resource: Pod,
       keys: (pod, { informers }, old) =>
-        informers
-          .of(PodDisruptionBudget)
-          .list(pod.metadata.namespace)
-          .filter(({ spec }) => {
-            const selector = fromLabelSelector(spec.selector)
-            return selector.matches(pod.metadata.labels) || (old !== undefined && selector.matches(old.metadata.labels))
-          })
+        budgets
+          .selecting(informers.of(PodDisruptionBudget), pod.metadata.namespace ?? "", ...labelsOf(pod, old))
           .map(({ metadata }) => keyFrom(metadata)),
     },
     ...SCALED,
@@ -66,10 +65,7 @@ async function sync(
 ): Promise<{ readonly requeueAfter: number } | undefined> {
   const { informers, clock, events } = context
   const selector = fromLabelSelector(budget.spec.selector)
-  const pods = informers
-    .of(Pod)
-    .list(budget.metadata.namespace)
-    .filter(({ metadata }) => selector.matches(metadata.labels))
+  const pods = selectedPods(informers.of(Pod), budget.metadata.namespace ?? "", selector)
   if (pods.length === 0) events.event(budget, "Normal", "NoPods", "No matching pods found")
   const { expected, desired, unmanaged } = expectationOf(budget, pods, context)
   if (unmanaged) {

@@ -12,6 +12,7 @@ import {
   type Controller,
   type ReconcileContext,
 } from "../../../pkg/controller/controller.ts"
+import { selectedPods } from "../selection/selected-pods.ts"
 import { owned } from "../../../pkg/controller/owned.ts"
 import {
   addressOf,
@@ -59,7 +60,7 @@ export function endpointSliceController(): Controller<Service> {
     ],
     async reconcile(key, context) {
       const { informers, client, events } = context
-      const { namespace } = splitKey(key)
+      const { namespace = "" } = splitKey(key)
       const service = informers.of(Service).get(key)
       if (service === undefined) topology.forget(key)
       if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
@@ -71,10 +72,7 @@ export function endpointSliceController(): Controller<Service> {
         return
       const existing = slicesOf(key, MANAGER, informers)
       const selector = fromLabels(service.spec.selector)
-      const pods = informers
-        .of(Pod)
-        .list(namespace)
-        .filter((pod) => canBeEndpoint(pod, true) && selector.matches(pod.metadata.labels))
+      const pods = selectedPods(informers.of(Pod), namespace, selector).filter((pod) => canBeEndpoint(pod, true))
       const families = (service.spec.ipFamilies ?? ["IPv4"]) as readonly EndpointSlice["addressType"][]
       for (const family of families) {
         let event: HintEvent | undefined
