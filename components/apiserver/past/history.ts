@@ -14,6 +14,8 @@ import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import { noSuchMethod } from "../call/subresource-verbs.ts"
 import { storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
 import { resourceOf } from "../http/resource-request.ts"
+import { sendParts } from "../http/send-parts.ts"
+import { historyBody } from "./history-body.ts"
 import { beginning, momentOf } from "./moment.ts"
 import type { PastOptions } from "./past-options.ts"
 import { revisionsOfTurn } from "./rewind.ts"
@@ -50,16 +52,15 @@ export async function serveHistory(
   options: PastOptions,
   { exchange, info, user }: { readonly exchange: Exchange; readonly info: RequestInfo; readonly user: UserInfo },
 ): Promise<void> {
-  const { storage } = options.registry
+  const { storage, clock } = options.registry
   const { entries, more } = await newest(options, exchange, wantedOf(options, info, user)).catch((err: unknown) => {
     if (err instanceof StorageError && err.code === "compacted")
       throw new ApiError("Expired", `too old: the history that is kept begins with revision ${beginning(storage)}`)
     throw err
   })
   const page: Omit<LogPage, "entries"> = { begins: beginning(storage), revision: storage.revision, more }
-  const body = `${JSON.stringify(page).slice(0, -1)},"entries":[${entries.join(",")}]}\n`
-  if (exchange.pretty()) exchange.sendJson(200, JSON.parse(body))
-  else exchange.send(200, "application/json", body)
+  const body = historyBody(page, entries, { indented: exchange.pretty() })
+  await sendParts(exchange, 200, "application/json", body, clock)
 }
 
 /** Returns the newest writes as JSON, oldest first, and whether there are more. @throws StorageError compacted */

@@ -31,9 +31,9 @@ test("one turn of the event loop reads a few writes, however many there are", as
   })
   // when the state before them is asked for
   const found = await stateAt(counting, { prefix: "/registry/" }, 10, realClock)
-  // then it is right, and no turn has read more than 6 MB of it, if each state had 16 KiB
+  // then it is right, and no turn has read more than 3 MB of it, if each state had 16 KiB
   expect(found).toHaveLength(states[10]!.size)
-  expect(Math.max(...reads)).toBeLessThanOrEqual(200)
+  expect(Math.max(...reads)).toBeLessThanOrEqual(100)
 })
 
 type State = ReadonlyMap<string, string>

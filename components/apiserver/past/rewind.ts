@@ -4,10 +4,10 @@ import type { Storage, Stored } from "../../../pkg/storage/storage.ts"
 
 /**
  * The revisions that one turn of the event loop reads. Each write may come with two values of 16 KiB (larger ones are
- * read when they are used), and all are checked: that is 6 MB at most, which take some milliseconds.
+ * read when they are used), and all are checked: that is 3 MB at most, which take some milliseconds.
  */
 export const revisionsOfTurn = ({ stride = 1 }: Pick<Storage, "stride">): number => WRITES_OF_TURN * stride
-const WRITES_OF_TURN = 200
+const WRITES_OF_TURN = 100
 
 /** One object, or all below a prefix. */
 export type Place = { readonly key: string } | { readonly prefix: string }

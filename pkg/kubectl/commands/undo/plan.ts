@@ -7,6 +7,7 @@ import { sameManagers, withoutSystemFields, type ManagerEntry } from "../../../h
 import { targetsOf, type Target } from "../../../history/undo/targets.ts"
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
 import { largest } from "../../../lists/extremes.ts"
+import { pushAll } from "../../../lists/push-all.ts"
 import type { Factory } from "../../factory/factory.ts"
 import { parseGroupVersion } from "../../rest/json.ts"
 import { currentObject, objectPath, objectWords } from "../history/history-source.ts"
@@ -48,11 +49,16 @@ export interface UndoPlan {
 /** What happens where others have written since: `ask` makes no difference but that conflicts end the command. */
 export type OnConflict = "ask" | "overwrite" | "skip"
 
+/** As many objects are read at once: an undo may concern thousands, and a server refuses more than it can queue. */
+const AT_ONCE = 32
+
 /** Finds out which writes undo the chosen ones. */
 export async function planUndo(factory: Factory, chosen: Chosen, on: OnConflict): Promise<UndoPlan> {
   const undone = withConsequences(chosen.entries, chosen.revisions)
   const targets = targetsOf(chosen.entries, undone, on === "overwrite" ? "restored" : "kept")
-  const parts = await Promise.all(targets.map((target) => stepFor(factory, target, on)))
+  const parts: Part[] = []
+  for (let i = 0; i < targets.length; i += AT_ONCE)
+    pushAll(parts, await Promise.all(targets.slice(i, i + AT_ONCE).map((target) => stepFor(factory, target, on))))
   const steps = parts.flatMap(({ step }) => step ?? [])
   return {
     undone: chosen.entries.filter(({ revision }) => undone.has(revision)),
