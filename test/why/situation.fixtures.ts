@@ -143,7 +143,7 @@ export const asking = (kind: Resource) => (cluster: Cluster) => {
   cluster.setImage("app:1", {
     async run(container) {
       try {
-        await account.list(kind, { namespace: "default" })
+        await account.list(kind, kind.scope === "Namespaced" ? { namespace: "default" } : {})
       } catch (err) {
         container.log(`level=error msg=${JSON.stringify((err as Error).message)}`)
         return 1

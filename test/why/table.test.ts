@@ -6,10 +6,12 @@ import { describe, test } from "bun:test"
 import { CONFIGURATION } from "./configuration.cases.ts"
 import { CONNECTIONS } from "./connections.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
+import { EVERYDAY } from "./everyday.cases.ts"
 import { IMAGES } from "./images.cases.ts"
 import { MISLEADING } from "./misleading.cases.ts"
 import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
+import { SAID_BY_PROGRAMS } from "./programs.cases.ts"
 import { REFUSALS } from "./refusals.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
 import { SERVICES } from "./services.cases.ts"
@@ -30,6 +32,8 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "what is refused or held": POLICIES,
   "who refuses, and who is asked": REFUSALS,
   "what something else hides": MISLEADING,
+  "what programs say of themselves": SAID_BY_PROGRAMS,
+  "what happens every day": EVERYDAY,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

@@ -17,7 +17,12 @@ interface Condition {
 interface Status {
   readonly conditions?: unknown
   readonly observedGeneration?: number
-  readonly phase?: string
+  readonly phase?: unknown
+  readonly state?: unknown
+  readonly message?: unknown
+  readonly reason?: unknown
+  /** Applications of Argo CD. */
+  readonly health?: { readonly status?: unknown; readonly message?: unknown }
   /** Routes of Gateway API have conditions for each Gateway. */
   readonly parents?: readonly { readonly parentRef?: { readonly name?: string }; readonly conditions?: unknown }[]
   /** Gateways have conditions for each listener. */
@@ -80,8 +85,8 @@ export const customResource: Doctor = {
           REACTION_MS,
         ),
       )
-    if (findings.length === 0 && status?.phase !== undefined && /^(?:failed|error)$/i.test(status.phase))
-      findings.push(finding("phase", `its controller says ${status.phase}`, { evidence: events }))
+    const said = findings.length === 0 ? badWord(status) : undefined
+    if (said !== undefined) return unwell(said, [finding("phase", `its controller says ${said}`, { evidence: events })])
     if (findings.length > 0)
       return unwell(bad.map(({ type, status: is }) => `${type}=${is}`).join(", ") || "is not served", findings)
     if (conditions.length === 0 && events.length > 0)
@@ -96,6 +101,18 @@ export const customResource: Doctor = {
       conditions.length === 0 ? "exists" : conditions.map(({ type, status: is }) => `${type}=${is}`).join(", "),
     )
   },
+}
+
+/** Words of controllers that do not write conditions. */
+const BAD_WORD = /^(?:failed|failure|error|errored|degraded|unhealthy|stalled|crashloopbackoff|lost)$/i
+
+/** Returns what a controller says in a word, with its reason, where the word is a bad one. */
+function badWord(status: Status = {}): string | undefined {
+  const { phase, state, health, reason, message } = status
+  const texts = (values: readonly unknown[]) =>
+    values.filter((one): one is string => typeof one === "string" && one !== "")
+  const [word] = texts([phase, state, health?.status]).filter((one) => BAD_WORD.test(one))
+  return word === undefined ? undefined : [word, ...texts([reason, message, health?.message])].join(": ")
 }
 
 /** Kinds of a group with a domain that is not Kubernetes' own have a controller of somebody else. */

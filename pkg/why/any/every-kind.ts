@@ -4,6 +4,7 @@ import { finding, nameOf, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { refOf } from "../reading/kinds.ts"
 import { finalizerOwner } from "./finalizers.ts"
+import { CLEANUP, heldObjectFindings } from "./definition-objects.ts"
 import { heldOwnedFindings } from "./owned.ts"
 import { USUAL_MS, within } from "../under-way.ts"
 
@@ -13,7 +14,11 @@ export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise
   // Pods and Namespaces are deleted in ways of their own, which their doctors know.
   const held = metadata.finalizers ?? []
   if (metadata.deletionTimestamp !== undefined && held.length > 0) {
-    const owned = held.includes("foregroundDeletion") ? await heldOwnedFindings(object, ward) : []
+    const owned = held.includes("foregroundDeletion")
+      ? await heldOwnedFindings(object, ward)
+      : held.includes(CLEANUP)
+        ? await heldObjectFindings(object, ward)
+        : []
     return owned.length > 0 ? owned : [await heldBy(object, ward)]
   }
   if (metadata.deletionTimestamp !== undefined && !["Pod", "Namespace"].includes(kind))

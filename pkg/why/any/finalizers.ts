@@ -3,6 +3,7 @@ import { nameOf, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { CLAIMS, PODS, refOf } from "../reading/kinds.ts"
 import { command, type Command } from "../command.ts"
+import { CLEANUP, cleanupSays } from "./definition-objects.ts"
 
 /** Who should remove a finalizer, and what it waits for. */
 export interface FinalizerOwner {
@@ -57,6 +58,8 @@ export async function finalizerOwner(name: string, object: KubeObject, ward: War
         mends: [],
         works: true,
       }
+    case CLEANUP:
+      return { says: await cleanupSays(object, ward), hints: [], mends: [], works: true }
     case "orphan":
       return { says: "the garbage collector removes it", hints: [], mends: [], works: true }
     default:

@@ -2,7 +2,7 @@ import { nearest } from "../../names/suggest.ts"
 import type { Event } from "../../api/core/v1/event/event.ts"
 import { finding, nameOf, type Finding, type ObjectRef } from "../answer.ts"
 import { eventLine, seenAt } from "../events.ts"
-import { EVENTS, type Kind } from "../reading/kinds.ts"
+import { EVENTS, NAMESPACES, type Kind } from "../reading/kinds.ts"
 import type { Reader } from "../reading/reader.ts"
 
 /** What ended a pod that is gone, by the reasons of its last Events. */
@@ -28,6 +28,7 @@ export async function missingFinding(reader: Reader, kind: Kind, ref: ObjectRef)
     // An earlier object of the same name may have ended otherwise.
     .filter(({ involvedObject: about }, _index, [newest]) => about.uid === newest?.involvedObject.uid)
   const what = `${nameOf(ref)} does not exist`
+  const ending = await endingNamespace(reader, kind, ref)
   const end = last.find((event, index) => isEnd(event, index))
   const evidence = last.slice(0, 4).map(eventLine)
   if (end !== undefined) {
@@ -36,8 +37,16 @@ export async function missingFinding(reader: Reader, kind: Kind, ref: ObjectRef)
   }
   const code = `${ref.kind.toLowerCase()}-missing`
   return last.length > 0
-    ? finding(code, `${what} any more`, { evidence: ["the last that was said of it:", ...evidence] })
-    : finding(code, what, { evidence: await insteadOf(reader, kind, ref) })
+    ? finding(code, `${what} any more${ending}`, { evidence: ["the last that was said of it:", ...evidence] })
+    : finding(code, `${what}${ending}`, { evidence: await insteadOf(reader, kind, ref) })
+}
+
+/** Says that the namespace of an object does not exist, or will not. */
+async function endingNamespace(reader: Reader, kind: Kind, { namespace }: ObjectRef): Promise<string> {
+  if (!kind.namespaced || namespace === undefined) return ""
+  const found = await reader.get(NAMESPACES, undefined, namespace).catch(() => null)
+  if (found === undefined) return `, nor does its namespace ${namespace}`
+  return found?.metadata.deletionTimestamp === undefined ? "" : `: its namespace ${namespace} is being deleted`
 }
 
 /** Returns what there is instead: a similar name, or the same one in another namespace. */

@@ -4,6 +4,7 @@ import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
 import { INGRESS_CLASSES, INGRESSES, refOf, SECRETS, SERVICES } from "../reading/kinds.ts"
+import { pathConflictFinding } from "./ingress-conflict.ts"
 import { certificateFinding } from "../policy/certificate.ts"
 import { wordsOf } from "../workload.ts"
 import { command } from "../command.ts"
@@ -18,6 +19,8 @@ export const ingressDoctor = doctor(INGRESSES, async (ingress, ward) => {
   const summary = addresses.length === 0 ? "has no address" : `has address ${addresses.join(", ")}`
   if (findings.length > 0) return unwell(summary, findings)
   const events = await recentEvents(ward.reader, ingress, ["Warning"])
+  const conflict = await pathConflictFinding(ingress, events, ward)
+  if (conflict !== undefined) return unwell(summary, [conflict])
   if (addresses.length > 0) return healthy(summary, events.length === 0 ? [] : [warning(events, "note")])
   if (events.length > 0) return unwell(summary, [warning(events, "broken")])
   const pending = finding(

@@ -8,6 +8,8 @@ import { POLICIES, SERVICES, SLICES } from "../reading/kinds.ts"
 import { workloadOf } from "../workload.ts"
 import { podFindings } from "../workloads/pods.ts"
 import { closedFinding } from "./closed.ts"
+import { externalNameOpinion } from "./external-name.ts"
+import { externalTrafficNotes } from "./external-traffic.ts"
 import { selectorFinding } from "./selector.ts"
 import { podsOf, targetPortIn } from "./service-pods.ts"
 import { command } from "../command.ts"
@@ -15,7 +17,7 @@ import { changedAt, USUAL_MS, within } from "../under-way.ts"
 
 export const serviceDoctor = doctor(SERVICES, async (service, ward) => {
   const { spec } = service
-  if (spec.type === "ExternalName") return healthy(`is another name of ${spec.externalName ?? ""}`)
+  if (spec.type === "ExternalName") return externalNameOpinion(service, ward)
   const balanced = spec.type === "LoadBalancer" ? await balancerFindings(service, ward) : []
   if (spec.selector === undefined || Object.keys(spec.selector).length === 0)
     return withoutSelector(service, balanced, ward)
@@ -32,7 +34,10 @@ export const serviceDoctor = doctor(SERVICES, async (service, ward) => {
   const findings = [...(unserved === undefined ? [] : [unserved]), ...balanced]
   const others = ready.length < pods.length ? await podFindings(pods, ward) : []
   // Some endpoints answer, so the Service is well; what the others have is worth knowing.
-  const notes = others.map((one): Finding => ({ ...one, weight: "note" }))
+  const notes = [
+    ...others.map((one): Finding => ({ ...one, weight: "note" })),
+    ...(await externalTrafficNotes(service, ready, ward)),
+  ]
   return findings.length === 0 ? healthy(summary, notes) : unwell(summary, [...findings, ...notes])
 })
 
@@ -103,9 +108,20 @@ async function withoutSelector(service: Service, balanced: readonly Finding[], w
   const slices = (await ward.reader.list(SLICES, service.metadata.namespace)).filter(
     ({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === service.metadata.name,
   )
-  const count = slices.flatMap(({ endpoints }) => endpoints ?? []).length
-  if (count > 0)
-    return balanced.length > 0 ? unwell(`has ${count} endpoints`, balanced) : healthy(`has ${count} endpoints`)
+  const endpoints = slices.flatMap(({ endpoints: own }) => own ?? [])
+  const ready = endpoints.filter(({ conditions }) => conditions?.ready !== false)
+  const isWhole = ready.length === endpoints.length
+  const summary = `has ${isWhole ? "" : `${ready.length} ready of `}${endpoints.length} endpoints`
+  if (endpoints.length > 0 && ready.length === 0)
+    return unwell(summary, [
+      finding(
+        "endpoints-not-ready",
+        `none of its endpoints is ready: so says who writes EndpointSlice ${slices[0]?.metadata.name ?? ""}`,
+        { hints: ["it has no selector: whoever writes its EndpointSlices sets conditions.ready"] },
+      ),
+      ...balanced,
+    ])
+  if (endpoints.length > 0) return balanced.length > 0 ? unwell(summary, balanced) : healthy(summary)
   return unwell("has no endpoints", [
     finding(
       "service-without-selector",

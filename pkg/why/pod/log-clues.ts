@@ -1,10 +1,13 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
-import { finding, type Finding } from "../answer.ts"
+import type { Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { dnsBlockedFinding } from "../network/dns-blocked.ts"
 import { nameFinding } from "../network/names.ts"
 import { connectionFinding } from "../network/connection.ts"
 import { rightFinding } from "../policy/rights.ts"
+import { missingFileFinding } from "./missing-file.ts"
+import { missingVariableFinding } from "./missing-variable.ts"
+import { ownFinding } from "./own-words.ts"
 
 /** Names of hosts, as clients write them that cannot resolve them. */
 const UNRESOLVED: readonly RegExp[] = [
@@ -50,7 +53,7 @@ export async function logClues(
   for (let at = lines.length - 1; at >= 0; at--) {
     const line = lines[at]!
     const later = lines.slice(at + 1).filter((one) => !isContinuation(one))
-    const found = await clusterClues(pod, line, ward)
+    const found = await clusterClues(pod, container, line, ward)
     if (found.length > 0) return later.length === 0 ? found : found.map((one) => unsure(one))
     // What a program says of itself cannot be checked, so that it counts less than a failure after it.
     const own = later.some((one) => FAILURE.test(one)) ? undefined : ownFinding(pod, container, line)
@@ -79,9 +82,12 @@ const unsure = (one: Finding): Finding => ({
 })
 
 /** Returns what a line of a log says about the cluster, as far as the cluster bears it out. */
-async function clusterClues(pod: Pod, line: string, ward: Ward): Promise<readonly Finding[]> {
-  const right = await rightFinding(pod, line, ward)
-  if (right !== undefined) return [right]
+async function clusterClues(pod: Pod, container: string, line: string, ward: Ward): Promise<readonly Finding[]> {
+  const lacks =
+    (await rightFinding(pod, line, ward)) ??
+    (await missingVariableFinding(pod, container, line, ward)) ??
+    (await missingFileFinding(pod, container, line, ward))
+  if (lacks !== undefined) return [lacks]
   const silent = SILENT_DNS.exec(line)
   const blocked = silent === null ? undefined : await dnsBlockedFinding(pod, line, ward)
   if (blocked !== undefined) return [blocked]
@@ -115,67 +121,3 @@ const withoutSearch = (name: string, namespace: string): string =>
       text.endsWith(suffix) && !text.slice(0, -suffix.length).includes(".") ? text.slice(0, -suffix.length) : text,
     name,
   )
-
-/** What clients say of credentials that are out of date. */
-const EXPIRED = /(?:token|credentials) (?:has|have|is|are) expired|Unauthorized.*(?:expired|provide credentials)/i
-
-/** What a program says of itself. */
-function ownFinding(pod: Pod, container: string, line: string): Finding | undefined {
-  const evidence = [`log of ${container}: ${line.trim()}`]
-  if (/address already in use|EADDRINUSE/i.test(line))
-    return finding(
-      "address-in-use",
-      `the program of container ${container} cannot listen: its port is taken by another container of the pod` +
-        ` (or of the node, with hostNetwork)`,
-      { evidence },
-    )
-  if (/bind: permission denied|listen EACCES|bind\(\).*permission denied/i.test(line))
-    return finding(
-      "port-not-allowed",
-      `the program of container ${container} may not listen on its port: ports below 1024 need root or NET_BIND_SERVICE`,
-      { evidence, hints: ["let it listen on a higher port; the Service can keep the lower one"] },
-    )
-  if (/serviceaccount\/(?:token|ca\.crt)['"]?:? no such file|unable to load in-cluster configuration/i.test(line))
-    return finding(
-      "token-not-mounted",
-      `the program of container ${container} wants to ask the API server, and its pod has no token of its service account` +
-        (pod.spec.automountServiceAccountToken === false ? ": automountServiceAccountToken of the pod is false" : ""),
-      { evidence, hints: ["see automountServiceAccountToken of the pod and of its ServiceAccount"] },
-    )
-  if (EXPIRED.test(line))
-    return finding(
-      "token-expired",
-      `the program of container ${container} uses a token or credentials that are out of date`,
-      {
-        evidence,
-        hints: ["tokens of service accounts are renewed in their file: the program must read it again"],
-      },
-    )
-  if (/permission denied|EACCES/i.test(line) && /(?:open|mkdir|create|write|touch|cp|chown|unlink)/i.test(line))
-    return finding("permission-denied", `the program of container ${container} may not use a file: ${line.trim()}`, {
-      evidence,
-      hints: ["see runAsUser, runAsGroup and fsGroup of the pod, and who owns the file or the volume"],
-    })
-  if (/read-only file ?system|EROFS/i.test(line))
-    return finding(
-      "read-only-file-system",
-      `the program of container ${container} writes where it may not: the file system is read-only`,
-      {
-        evidence,
-        hints: ["mount an emptyDir where it writes, or leave out readOnlyRootFilesystem"],
-      },
-    )
-  if (/certificate has expired|x509: certificate has expired/i.test(line))
-    return finding(
-      "certificate-expired",
-      `the program of container ${container} meets a certificate that has expired`,
-      {
-        evidence,
-      },
-    )
-  if (/no space left on device|ENOSPC/i.test(line))
-    return finding("no-disk-space", `the program of container ${container} has no space left on a volume or the node`, {
-      evidence,
-    })
-  return undefined
-}

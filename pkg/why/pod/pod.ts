@@ -9,6 +9,7 @@ import { endedFinding } from "./ended.ts"
 import { logClues } from "./log-clues.ts"
 import { placementFindings } from "./placement/placement.ts"
 import { referenceFindings } from "./references.ts"
+import { resizeFindings } from "./resize.ts"
 import { sandboxFindings } from "./sandbox.ts"
 import { claimsOf } from "./claims.ts"
 import { pushAll } from "../../lists/push-all.ts"
@@ -31,7 +32,7 @@ export const podDoctor = doctor(PODS, async (pod, ward) => {
     )
   }
   const ready = podCondition(pod, "Ready")?.status === "True"
-  const all = await runningFindings(pod, ward)
+  const all = [...(await runningFindings(pod, ward)), ...resizeFindings(pod)]
   const counted = status.containerStatuses ?? []
   const count = `${counted.filter((one) => one.ready).length} of ${pod.spec.containers.length} containers ready`
   if (ready && all.every(({ weight }) => weight === "note")) return healthy(`runs, ${count}`, all)

@@ -23,6 +23,11 @@ export async function startFinding(
   if (!isStart && !/(?:exec|executable).*(?:not found|no such file)|exec format error/i.test(message)) return undefined
   if (exitCode === 0 && !isStart) return undefined
   const program = /exec: "([^"]+)"/.exec(message)?.[1] ?? container.command?.[0] ?? ""
+  // Before a program is looked for, the runtime enters the working directory and becomes the user.
+  const before = beforeProgramFinding(container, message, evidence)
+  if (before !== undefined) return before
+  const script = /exec (\/[^\s:"]+): no such file or directory/.exec(message)?.[1]
+  if (script !== undefined) return interpreterFinding(name, script, evidence)
   if (/executable file not found|no such file or directory/i.test(message) && /exec/i.test(message))
     return finding(
       "command-not-found",
@@ -36,32 +41,74 @@ export async function startFinding(
         ],
       },
     )
-  if (/exec format error/i.test(message))
-    return finding(
-      "image-platform",
-      `container ${name} cannot start: its program is for another processor than the node has, or no program`,
-      { evidence },
-    )
+  if (/exec format error/i.test(message)) return platformFinding(name, evidence)
   if (/permission denied/i.test(message))
     return finding(
       "command-not-executable",
       `container ${name} cannot start: ${JSON.stringify(program)} may not be executed`,
       {
         evidence,
+        hints: ["make it executable in the image (chmod +x), or have its interpreter run it; see runAsUser, too"],
       },
-    )
-  const { workingDir } = container
-  if (/chdir to cwd/i.test(message) || (workingDir !== undefined && message.includes(`mkdir ${workingDir}`)))
-    return finding(
-      "working-directory",
-      `container ${name} cannot start: its working directory ${workingDir ?? ""} cannot be entered`,
-      { evidence, hints: ["correct workingDir of the container, or the image"] },
     )
   if (/not a directory|mount/i.test(message)) return mountFinding(pod, container, message, evidence, ward)
   return isStart
     ? finding("start-failed", `container ${name} cannot start: ${message || reason}`, { evidence })
     : undefined
 }
+
+/** Returns why the runtime does not get as far as the program. */
+function beforeProgramFinding(
+  { name, workingDir }: Container,
+  message: string,
+  evidence: readonly string[],
+): Finding | undefined {
+  const entered = /chdir to cwd \("([^"]+)"\)/i.exec(message)?.[1]
+  if (entered !== undefined || (workingDir !== undefined && message.includes(`mkdir ${workingDir}`)))
+    return finding(
+      "working-directory",
+      `container ${name} cannot start: its working directory ${entered ?? workingDir ?? ""} cannot be entered` +
+        (/permission denied/i.test(message) ? ": its user may not" : ""),
+      { evidence, hints: ["correct workingDir and runAsUser of the container, or the image"] },
+    )
+  const [, what, who] = /unable to find (user|group) ([^\s:]+): no matching entries/.exec(message) ?? []
+  if (what !== undefined)
+    return finding("user-missing", `container ${name} cannot start: its image has no ${what} ${JSON.stringify(who)}`, {
+      evidence,
+      hints: ["correct USER of the image, or set runAsUser to a number"],
+    })
+  const profile = /(?:apparmor|seccomp)[^\n]*/i.exec(message)?.[0]
+  if (profile !== undefined && /not (?:loaded|found)|no such file|cannot load|unable to/i.test(message))
+    return finding(
+      "security-profile-missing",
+      `container ${name} cannot start: its node does not have the profile that it names: ${profile}`,
+      { evidence, hints: ["put the profile on each node, or choose RuntimeDefault"] },
+    )
+  return undefined
+}
+
+/** Returns that a program is there and what runs it is not. */
+export const interpreterFinding = (container: string, program: string, evidence: readonly string[]): Finding =>
+  finding(
+    "interpreter-missing",
+    `container ${container} cannot start: ${program} is there, and what runs it is not: ` +
+      "the interpreter of its first line, or the loader of its libraries",
+    {
+      evidence,
+      hints: [
+        "a script with Windows line ends asks for an interpreter whose name ends with a carriage return; " +
+          "an image without glibc does not run what was linked with it",
+      ],
+    },
+  )
+
+/** Returns that a program is of another processor. */
+export const platformFinding = (container: string, evidence: readonly string[]): Finding =>
+  finding(
+    "image-platform",
+    `container ${container} cannot start: its program is for another processor than the node has, or no program`,
+    { evidence },
+  )
 
 /** A mount that the runtime cannot make: often a file is wanted where a subPath has made a directory. */
 async function mountFinding(

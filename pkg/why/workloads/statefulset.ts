@@ -37,8 +37,8 @@ export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
   if (creation !== undefined) findings.push(creation)
   if (findings.length > 0) return unwell(summary, findings)
   const late = ready >= wanted ? updateFinding(set, pods, ward) : undefined
-  if (late !== undefined) return unwell(summary, [late])
-  if (ready >= wanted) return healthy(summary, await governing(set, ward))
+  if (late !== undefined && late.weight !== "note") return unwell(summary, [late])
+  if (ready >= wanted) return healthy(summary, [...(late === undefined ? [] : [late]), ...(await governing(set, ward))])
   return unwell(summary, [notCreated(set, pods.length, wanted, pods, ward)])
 })
 

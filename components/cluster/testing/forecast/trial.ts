@@ -25,7 +25,7 @@ const STAYS = [5, 15, 40, 120]
  * not.
  */
 const REPEATED =
-  /^(image-|registry-|exits-|ended-by-|command-|oom-|.*-probe|right-|permission-|read-only-|address-in-use|start-failed|hook-failed|not-ready|pod-not-ready|job-failed|job-out-of-retries|job-pod-failure|webhook-|apiservice-|provision|csi-|load-balancer-|ingress-pending|autoscaler-metrics|dns-|name-not-found|signer-|gateway-|certificate-|rollout-stuck)/
+  /^(image-|registry-|exits-|ended-by-|command-|oom-|.*-probe|right-|permission-|read-only-|address-in-use|start-failed|hook-failed|not-ready|pod-not-ready|job-failed|job-out-of-retries|job-pod-failure|webhook-|apiservice-|provision|csi-|load-balancer-|ingress-pending|autoscaler-metrics|dns-|name-not-found|signer-|gateway-|certificate-|rollout-stuck|credentials-|file-|open-files-|heap-|variable-|connection-scheme|interpreter-|user-missing|working-directory|token-|port-not-allowed|no-disk-space|security-profile-)/
 
 /** Returns what the command of a mend does in a copy of the cluster: a command line of kubectl, or several with `&&`. */
 export async function tryMend(content: SnapshotContent, question: Question, command: string): Promise<Trial> {

@@ -19,5 +19,18 @@ export const volumeObstacles = (volumes: readonly BoundVolume[], node: Node): re
   volumes.flatMap(({ claim, volume }) =>
     isReachedFrom(volume, node)
       ? []
-      : [`cannot reach volume ${volume.metadata.name ?? ""} of claim ${claim}, which is on another node`],
+      : [
+          `cannot reach volume ${volume.metadata.name ?? ""} of claim ${claim}, which is on another node${hostsOf(volume)}`,
+        ],
   )
+
+/** ` (node-3)`, where a volume is on named nodes. */
+function hostsOf({ spec }: PersistentVolume): string {
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? []
+  const hosts = terms.flatMap(({ matchExpressions = [] }) =>
+    matchExpressions.flatMap(({ key, operator, values = [] }) =>
+      key === "kubernetes.io/hostname" && operator === "In" ? values : [],
+    ),
+  )
+  return hosts.length === 0 ? "" : ` (${hosts.join(", ")})`
+}

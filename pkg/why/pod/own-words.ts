@@ -1,0 +1,143 @@
+/** What a program says of itself in its log: nobody else can tell whether it is so. */
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { finding, type Finding } from "../answer.ts"
+import { containerOf } from "./container-of.ts"
+import { interpreterFinding, platformFinding } from "./start.ts"
+
+interface Words {
+  readonly words: RegExp
+  /** A second pattern that the line must match, too. */
+  readonly and?: RegExp
+  readonly code: string
+  /** What follows `the program of container c`. */
+  readonly says: string | ((pod: Pod, match: readonly string[]) => string)
+  readonly hint?: string | ((pod: Pod, container: string) => string)
+}
+
+/** In this order: some words mean something else with others beside them. */
+const WORDS: readonly Words[] = [
+  {
+    words: /address already in use|EADDRINUSE/i,
+    code: "address-in-use",
+    says: "cannot listen: its port is taken by another container of the pod (or of the node, with hostNetwork)",
+  },
+  {
+    words: /bind: permission denied|listen EACCES|bind\(\).*permission denied/i,
+    code: "port-not-allowed",
+    says: "may not listen on its port: ports below 1024 need root or NET_BIND_SERVICE",
+    hint: "let it listen on a higher port; the Service can keep the lower one",
+  },
+  {
+    words: /serviceaccount\/(?:token|ca\.crt)['"]?:? no such file|unable to load in-cluster configuration/i,
+    code: "token-not-mounted",
+    says: ({ spec }) =>
+      "wants to ask the API server, and its pod has no token of its service account" +
+      (spec.automountServiceAccountToken === false ? ": automountServiceAccountToken of the pod is false" : ""),
+    hint: "see automountServiceAccountToken of the pod and of its ServiceAccount",
+  },
+  {
+    words: /(?:token|credentials) (?:has|have|is|are) expired|Unauthorized.*(?:expired|provide credentials)/i,
+    code: "token-expired",
+    says: "uses a token or credentials that are out of date",
+    hint: "tokens of service accounts are renewed in their file: the program must read it again",
+  },
+  {
+    words:
+      /(?:password|ident|peer) authentication failed for user|access denied for user|authentication failed|invalid (?:username|user name|login)[- ](?:password|or password)|incorrect (?:username|password)|\bWRONGPASS\b|\bNOAUTH\b|login failed for user/i,
+    code: "credentials-refused",
+    says: (_pod, [line]) => `is refused by a server that it asks: user or password are wrong: ${line!.trim()}`,
+    hint: (pod, container) => {
+      const secrets = secretsOf(pod, container)
+      return secrets.length === 0
+        ? "compare its user and password with those of the server"
+        : `compare user and password with those of the server; it has them perhaps from ${secrets.join(", ")}`
+    },
+  },
+  {
+    words: /(?:number of file watchers|inotify|fsnotify|file ?watch)/i,
+    and: /no space left|ENOSPC|too many open files|EMFILE|limit/i,
+    code: "file-watches-used-up",
+    says: "cannot watch files: the node's limit of watches (inotify) is used up; it lacks neither disk space nor files",
+    hint: "raise fs.inotify.max_user_watches and fs.inotify.max_user_instances on the node",
+  },
+  {
+    words: /too many open files|EMFILE|ENFILE/i,
+    code: "open-files-used-up",
+    says: "has as many open files and connections as it may (RLIMIT_NOFILE)",
+    hint: "see whether it closes its files and connections; the runtime of the node sets the limit",
+  },
+  {
+    words: /JavaScript heap out of memory|OutOfMemoryError: (?:Java heap space|GC overhead|Metaspace)/,
+    code: "heap-used-up",
+    says: "has used up its heap, whose size it limits itself: not the memory limit of the container ended it",
+    hint: "let it have a larger heap (-XX:MaxRAMPercentage, NODE_OPTIONS=--max-old-space-size=MB), and a memory limit above that",
+  },
+  {
+    words: /permission denied|EACCES/i,
+    and: /(?:open|mkdir|create|write|touch|cp|chown|unlink)/i,
+    code: "permission-denied",
+    says: (_pod, [line]) => `may not use a file: ${line!.trim()}`,
+    hint: "see runAsUser, runAsGroup and fsGroup of the pod, and who owns the file or the volume",
+  },
+  {
+    words: /read-only file ?system|EROFS/i,
+    code: "read-only-file-system",
+    says: "writes where it may not: the file system is read-only",
+    hint: "mount an emptyDir where it writes, or leave out readOnlyRootFilesystem",
+  },
+  {
+    words: /certificate has expired|x509: certificate has expired/i,
+    code: "certificate-expired",
+    says: "meets a certificate that has expired",
+  },
+  {
+    words:
+      /signed by unknown authority|self[- ]signed certificate|unable to (?:get local issuer|verify the first) certificate|CERTIFICATE_VERIFY_FAILED|unable to find valid certification path/i,
+    code: "certificate-untrusted",
+    says: "does not trust the certificate of a server that it asks: it does not know who has signed it",
+    hint: "give it the certificate of that authority (a ConfigMap as a file), or have the server send its whole chain",
+  },
+  {
+    words: /certificate is (?:not )?valid for (?:[^,]+), not (\S+)|does not match certificate's altnames/i,
+    code: "certificate-name",
+    says: "asks a server by a name that the server's certificate does not have",
+    hint: "ask by a name of the certificate, or issue one with this name, such as NAME.NAMESPACE.svc",
+  },
+  {
+    words: /server gave HTTP response to HTTPS client|wrong version number|first record does not look like a TLS/i,
+    code: "connection-scheme",
+    says: "speaks TLS with a port that does not, or the other way round",
+    hint: "correct the scheme (http, https) or the port that it asks",
+  },
+  {
+    words: /no space left on device|ENOSPC/i,
+    code: "no-disk-space",
+    says: "has no space left on a volume or the node",
+  },
+]
+
+/** Returns what a line says of the program; undefined where it is nothing known. */
+export function ownFinding(pod: Pod, container: string, line: string): Finding | undefined {
+  const evidence = [`log of ${container}: ${line.trim()}`]
+  if (/^exec \S+: exec format error|exec user process.*exec format error/.test(line))
+    return platformFinding(container, evidence)
+  const script = /^exec (\/[^\s:"]+): no such file or directory/.exec(line)?.[1]
+  if (script !== undefined) return interpreterFinding(container, script, evidence)
+  const found = WORDS.find(({ words, and }) => words.test(line) && and?.test(line) !== false)
+  if (found === undefined) return undefined
+  const { code, says, hint } = found
+  return finding(code, `the program of container ${container} ${typeof says === "string" ? says : says(pod, [line])}`, {
+    evidence,
+    hints: hint === undefined ? [] : [typeof hint === "string" ? hint : hint(pod, container)],
+  })
+}
+
+/** The Secrets from which variables of a container come. */
+function secretsOf(pod: Pod, name: string): readonly string[] {
+  const { env = [], envFrom = [] } = containerOf(pod, name) ?? {}
+  const names = [
+    ...env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []),
+    ...envFrom.flatMap(({ secretRef }) => secretRef?.name ?? []),
+  ]
+  return [...new Set(names)].map((one) => `Secret ${one}`)
+}
