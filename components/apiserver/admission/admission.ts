@@ -1,3 +1,4 @@
+import type { Annotate } from "../call/annotate.ts"
 import { qualified } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject, Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { RequestOptions, UserInfo } from "../call/request.ts"
@@ -26,7 +27,7 @@ export interface AdmissionAttributes {
   readonly old: KubeObject | undefined
   warn(text: string): void
   /** Adds an annotation to the audit event of the request; absent when no audit event is written. */
-  readonly annotate?: ((key: string, value: string) => void) | undefined
+  readonly annotate?: Annotate | undefined
   /** Notes milliseconds that the request waited for webhooks. */
   readonly waited?: ((ms: number) => void) | undefined
   /**

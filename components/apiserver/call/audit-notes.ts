@@ -1,5 +1,6 @@
 import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import type { KubeObject } from "../../../pkg/apimachinery/resource.ts"
+import type { Annotate } from "./annotate.ts"
 import type { UserInfo } from "./request.ts"
 
 /** How much an audit event shows, from nothing to all. Source: apiserver pkg/apis/audit/types.go. */
@@ -70,7 +71,8 @@ export class AuditNotes {
   }
 
   /** Adds an annotation. The first value of a key stays, as upstream. */
-  readonly annotate = (key: string, value: string): void => {
+  readonly annotate: Annotate = (key, value, least) => {
+    if (least === "Request" && !this.showsRequest) return
     if (!this.#annotations.has(key)) this.#annotations.set(key, value)
   }
 

@@ -4,6 +4,7 @@ import type { Status } from "../../../pkg/apimachinery/errors.ts"
 import { answer, isHttp2 } from "../../../pkg/runtime/http/listen.ts"
 import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import type { Duplex } from "node:stream"
+import type { Annotate } from "./annotate.ts"
 import type { AuditNotes } from "./audit-notes.ts"
 import type { TraceSpan } from "../../../pkg/tracing/tracing.ts"
 import type { Classification } from "./classification.ts"
@@ -88,7 +89,7 @@ export class Exchange {
   }
 
   /** Adds an annotation to the audit event; undefined when no audit log is written. */
-  get annotate(): ((key: string, value: string) => void) | undefined {
+  get annotate(): Annotate | undefined {
     return this.notes?.annotate
   }
 

@@ -6,6 +6,7 @@ import type { Stored } from "../../../pkg/storage/storage.ts"
 import type { Grant } from "./grant.ts"
 import type { MaybePromise } from "./maybe-promise.ts"
 import type { WatchBatch, WatchFrame } from "./frame.ts"
+import type { Annotate } from "./annotate.ts"
 
 /** What is longer than this, in bytes or characters, is a large object: its write takes several turns of the event loop. */
 export const LARGE = 128 * 1024
@@ -77,7 +78,7 @@ export interface ApiRequest {
   /** Adds a Warning header (code 299) to the response. */
   readonly warn: (text: string) => void
   /** Adds an annotation to the audit event of the request; absent where none is written. */
-  readonly annotate?: ((key: string, value: string) => void) | undefined
+  readonly annotate?: Annotate | undefined
   /** Notes the decoded object of the body for the audit event; absent where none shows it. */
   readonly requested?: ((object: KubeObject) => void) | undefined
   /** Notes milliseconds that the request waited for webhooks, which are not the server's own. */

@@ -202,13 +202,30 @@ async function withPatch(
   type: ReturnType<typeof patchBody>,
   options: ResourceRequestOptions,
 ): Promise<void> {
-  const { patch, faults } = await decodePatch(body, type)
-  if (exchange.notes?.showsRequest === true) exchange.notes.requestedAs(patch.body)
+  const shows = exchange.notes?.showsRequest === true
+  const { patch, faults } = await decodePatch(body, type).catch((err: unknown) => {
+    // As upstream: the patch is recorded before it is known whether it is one.
+    const sent = shows ? jsonIn(body) : undefined
+    if (sent !== undefined) exchange.notes!.requestedAs(sent)
+    throw err
+  })
+  // An application without a field manager is refused before that.
+  if (shows && (patch.type !== "apply" || request.options.fieldManager !== undefined))
+    exchange.notes!.requestedAs(patch.body)
   return answer(
     exchange,
     { ...sized(request, body), patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) },
     options,
   )
+}
+
+/** Returns the value of a text in JSON; undefined for another text. */
+function jsonIn(text: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(text).toString())
+  } catch {
+    return undefined
+  }
 }
 
 async function withDeleteOptions(

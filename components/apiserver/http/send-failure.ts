@@ -10,23 +10,24 @@ import { negotiate, PLAIN, type Encoding } from "../codec/negotiate.ts"
 export function sendFailure(exchange: Exchange, error: ApiError): void {
   const status = error.toStatus()
   const { notes } = exchange
-  if (notes !== undefined) {
+  const encoding = exchange.info?.isResource === true ? accepted(exchange.header("accept")) : "json"
+  // As upstream: of an answer that the client does not accept, audit events have only the code.
+  if (notes !== undefined && encoding !== undefined) {
     notes.status = status
     if (notes.showsResponse) notes.responseObject = JSON.stringify(status)
   }
-  const { encoding } = exchange.info?.isResource === true ? acceptedOr(exchange.header("accept")) : JSON_ONLY
-  if (encoding === "json") return exchange.sendStatus(status)
+  if (encoding === undefined || encoding === "json") return exchange.sendStatus(status)
   const { contentType, body } = encodeStatus(status, encoding, false)
   Promise.resolve(body)
     .then((bytes) => exchange.sendStatus(status, { contentType, bytes: bytes as Uint8Array | string }))
     .catch(() => exchange.res.destroy())
 }
-const JSON_ONLY = { encoding: "json" } as const
 
-function acceptedOr(accept: string | undefined): { readonly encoding: Encoding } {
+/** Returns the encoding that the client accepts; undefined for none that exists. */
+function accepted(accept: string | undefined): Encoding | undefined {
   try {
-    return negotiate(accept, PLAIN)
+    return negotiate(accept, PLAIN).encoding
   } catch {
-    return JSON_ONLY
+    return undefined
   }
 }

@@ -42,7 +42,7 @@ export async function answersOf(
         ...own,
         ...headers,
       } as Record<string, string>,
-      body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+      body === undefined || typeof body === "string" ? body : withPrograms(JSON.stringify(body), programs),
     )
     answers.set(title, {
       code: status,
@@ -67,6 +67,12 @@ export async function answersOf(
     ),
   )
 }
+
+/** Webhooks are registered where this run has them. */
+const withPrograms = (body: string, { webhooks, authorities }: Programs): string =>
+  body
+    .replaceAll("WEBHOOKS_CA", Buffer.from(authorities.webhooks.certPem).toString("base64"))
+    .replaceAll("WEBHOOKS", webhooks)
 
 const FIRST_OF_ACCOUNT = "who is service-account"
 

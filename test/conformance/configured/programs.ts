@@ -17,7 +17,7 @@ export interface Programs extends Disposable {
   readonly plain: TestProvider
   /** Its users have all by expressions. */
   readonly expressive: TestProvider
-  /** Where the webhooks are: /authenticate, /authorize, /images, and /broken, which fails. */
+  /** Where the webhooks are: /authenticate, /authorize, /images, /mutate, /validate, and /broken, which fails. */
   readonly webhooks: string
   /** The authority of the webhooks' certificate, of clients and of the front proxy. */
   readonly authorities: Readonly<Record<"webhooks" | "clients" | "proxies", CertificatePair>>
@@ -71,12 +71,41 @@ interface Review {
 async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of req as AsyncIterable<Buffer>) chunks.push(chunk)
-  const decide = DECISIONS[(req.url ?? "").replace(/\?.*/, "")]
+  const path = (req.url ?? "").replace(/\?.*/, "")
+  const admit = ADMISSIONS[path]
+  if (admit !== undefined) {
+    const { request, ...review } = JSON.parse(Buffer.concat(chunks).toString()) as AdmissionReview
+    const response = { uid: request.uid, ...admit(request.object.metadata.name) }
+    return void res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ...review, response }))
+  }
+  const decide = DECISIONS[path]
   if (decide === undefined) return void res.writeHead(NOT_FOUND).end()
   const { apiVersion, kind, spec } = JSON.parse(Buffer.concat(chunks).toString()) as Review
   const status = decide(spec)
   if (status === undefined) return void res.writeHead(BROKEN).end("the webhook is broken")
   res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ apiVersion, kind, status }))
+}
+
+interface AdmissionReview {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly request: { readonly uid: string; readonly object: { readonly metadata: { readonly name: string } } }
+}
+
+/** What the webhooks of admission say about an object, by the path at which they are asked. */
+const ADMISSIONS: Readonly<Record<string, (name: string) => object>> = {
+  "/mutate": () => ({
+    allowed: true,
+    patchType: "JSONPatch",
+    patch: btoa(JSON.stringify([{ op: "add", path: "/metadata/annotations", value: { touched: "yes" } }])),
+    auditAnnotations: { touched: "by mutate" },
+    warnings: ["touched"],
+  }),
+  "/validate": (name) => ({
+    allowed: !name.endsWith("denied"),
+    ...(name.endsWith("denied") ? { status: { code: 409, reason: "Conflict", message: "its name says so" } } : {}),
+    auditAnnotations: { checked: name },
+  }),
 }
 
 /** The status of the answer; undefined: the webhook fails. */

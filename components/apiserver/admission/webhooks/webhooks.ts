@@ -2,6 +2,8 @@ import type { MutatingWebhook } from "../../../../pkg/api/admissionregistration/
 import type { Webhook } from "../../../../pkg/api/admissionregistration/v1/webhook.ts"
 import { decodeObject } from "../../../../pkg/apimachinery/decoding/decode.ts"
 import { deepEqual } from "../../../../pkg/apimachinery/json/equal.ts"
+import { goJson } from "../../../../pkg/go-fmt/go-json.ts"
+import type { Annotate } from "../../call/annotate.ts"
 import { ApiError, forbidden } from "../../../../pkg/apimachinery/errors.ts"
 import { applyJsonPatch } from "../../../../pkg/apimachinery/patch/json.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
@@ -61,6 +63,7 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       if (!(isPending(met) ? await met : met) || !reinvocation.calls(id)) continue
       const patch = await callWebhook(options, configured, resource, current, { round, index })
       const object = patch.length === 0 ? current.object : await patchedBy(webhook.name, patch, resource, current)
+      if (patch.length > 0) attributes.annotate?.(...patchNote(configured, patch, { round, index }))
       const changed = object !== current.object && !deepEqual(object, current.object)
       if (changed) current = { ...current, object }
       attributes.annotate?.(
@@ -114,6 +117,20 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
     },
   }
 }
+
+/** Returns the annotation that shows the patch of a webhook. Source: PatchAuditAnnotation. */
+function patchNote(
+  { configuration, webhook }: ConfiguredWebhook,
+  patch: readonly unknown[],
+  { round, index }: { readonly round: number; readonly index: number },
+): Parameters<Annotate> {
+  const operations = patch.map((operation) => Object.fromEntries(Object.entries(operation as object).toSorted(byKey)))
+  const note = { configuration, webhook: webhook.name, patch: operations, patchType: "JSONPatch" }
+  const value = goJson(note, { sorted: false })
+  return [`patch.webhook.admission.k8s.io/round_${round}_index_${index}`, value, "Request"]
+}
+
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1)
 
 /**
  * ValidatingAdmissionWebhook: calls all matching webhooks concurrently with the object as it will be stored. If several
