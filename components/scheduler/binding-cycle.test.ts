@@ -15,6 +15,10 @@ function lab(plugins: (done: string[]) => readonly Plugin[], isRefused = false) 
   const cycle = { ...place([nodeOf("a")]), plugins: plugins(done).map((plugin) => ({ plugin, weight: 0 })) }
   const context = {
     client: {
+      patch: (_kind: unknown, _ref: unknown, { body }: { body: { status: { nominatedNodeName: string | null } } }) => {
+        done.push(`nominated for ${body.status.nominatedNodeName}`)
+        return Promise.resolve()
+      },
       createSubresource: () => {
         done.push("bind")
         return isRefused ? Promise.reject(new Error("refused")) : Promise.resolve()
@@ -56,13 +60,25 @@ const keeping = (name: string, done: string[]): Plugin => ({
 })
 const without: Plugin = { name: "without" }
 
-test("what plugins keep for a pod is written before its binding, in their order", async () => {
+test("what plugins keep for a pod is written before its binding, in their order, and before that its node", async () => {
   // given
   const { done, bind } = lab((done) => [keeping("disks", done), without, keeping("devices", done)])
   // when
   await bind()
   // then
-  expect(done).toEqual(["disks reserves", "devices reserves", "disks writes", "devices writes", "bind"])
+  expect(done).toEqual([
+    ...["disks reserves", "devices reserves", "nominated for a"],
+    ...["disks writes", "devices writes", "bind"],
+  ])
+})
+
+test("a pod for which no plugin keeps anything is bound without a nomination", async () => {
+  // given
+  const { done, bind } = lab(() => [without])
+  // when
+  await bind()
+  // then
+  expect(done).toEqual(["bind"])
 })
 
 test("a binding that is refused has plugins give back what they kept, the last first, and tries the pod again", async () => {
@@ -71,12 +87,13 @@ test("a binding that is refused has plugins give back what they kept, the last f
   // when
   await bind()
   // then those are told that wait for it
-  expect(done.slice(4)).toEqual([
+  expect(done.slice(5)).toEqual([
     "bind",
     "devices gives back",
     "Device/Change",
     "disks gives back",
     "Device/Change",
+    "nominated for null",
     "again",
     "AssignedPod/Delete",
   ])

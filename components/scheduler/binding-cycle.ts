@@ -66,6 +66,7 @@ export class BindingCycle {
       await external?.reserve()
       await external?.permit()
       let began = cycle.timed?.now() ?? 0
+      if (kept.length > 0) await this.#nominate(pod, node)
       for (const { reservation } of kept) await reservation.preBind()
       await external?.preBind()
       began = cycle.timed?.ended("PreBind", "Success", began) ?? 0
@@ -84,12 +85,25 @@ export class BindingCycle {
       observer?.attempted("scheduled", clock.monotonic() - started, name)
       observer?.placed(queued.attempts, clock.now() - queued.added)
       cycle.nominations.remove(pod)
-      events.event(pod, "Normal", "Scheduled", `Successfully assigned ${podName(pod)} to ${node}`)
+      const note = `Successfully assigned ${podName(pod)} to ${node}`
+      events.event(pod, "Normal", "Scheduled", { action: "Binding", note })
       if (external !== undefined) await external.bound()
     } catch (err) {
       if (external !== undefined) await external.failed()
       await this.#failed(queued, node, started, kept, err)
     }
+  }
+
+  /**
+   * Tells others, such as an autoscaler, for which node a pod waits whose volumes or devices are being made ready.
+   * Source: schedule_one.go bindingCycle, gate NominatedNodeNameForExpectation.
+   */
+  async #nominate({ metadata }: Pod, node: string | null): Promise<void> {
+    const { client, log } = this.#context
+    const body = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: node } }
+    await client
+      .patch(Pod, metadata, { type: "strategic", body }, { subresource: "status" })
+      .catch((err: unknown) => log.debug("Failed to write the node for which a pod waits", { err }))
   }
 
   /** @throws Error where whoever says that it has bound the pod has not */
@@ -116,6 +130,7 @@ export class BindingCycle {
     if (err instanceof PermitRefusal) return this.#notPermitted(queued, started, err)
     observer?.attempted("error", clock.monotonic() - started, name)
     log.warn("Binding failed; will retry", { pod: podName(pod), node, err })
+    if (kept.length > 0) await this.#nominate(pod, null)
     queue.failed(queued, new Set())
     // Other pods may have been refused because of a pod that is not there after all.
     queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")
@@ -125,7 +140,7 @@ export class BindingCycle {
   async #notPermitted(queued: QueuedPod, started: number, { plugin, message }: PermitRefusal): Promise<void> {
     const { name, clock, queue, observer, events } = this.#context
     observer?.attempted("unschedulable", clock.monotonic() - started, name)
-    events.event(queued.pod, "Warning", "FailedScheduling", message)
+    events.event(queued.pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
     await writeUnschedulable(queued.pod, message, undefined, this.#context).catch(() => undefined)
     queue.failed(queued, new Set([plugin]))
     queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")

@@ -51,8 +51,9 @@ export function followObjects(options: FollowOptions): () => void {
         queue.add(pod)
         groups?.podEntered(pod)
       } else if (!cache.isAssumed(pod)) queue.update(pod, old)
-      if (pod.status.nominatedNodeName && old?.status.nominatedNodeName !== pod.status.nominatedNodeName)
-        nominations.nominate(pod, pod.status.nominatedNodeName)
+      const { nominatedNodeName: node } = pod.status
+      // One that waits for its volumes counts on its node already.
+      if (node && old?.status.nominatedNodeName !== node && !cache.isAssumed(pod)) nominations.nominate(pod, node)
       return
     }
     if (old !== undefined && waits(old)) dropWaiting(pod)

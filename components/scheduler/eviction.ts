@@ -1,15 +1,16 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { observed, transitionTime } from "../../pkg/pods/pod-state.ts"
 import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
-import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { SeriesRecorder } from "../../pkg/controller/event-series.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 
 export interface EvictionContext {
   readonly client: Client
   readonly clock: Clock
-  readonly events: EventRecorder
+  readonly events: SeriesRecorder
   readonly log: Logger
   /** Name of the scheduler for the victim's condition. */
   readonly name: string
@@ -18,15 +19,9 @@ export interface EvictionContext {
 /** Whose higher priority makes others leave. */
 export interface Preemptor {
   readonly type: "pod" | "podgroup"
-  readonly uid: string | undefined
-  /** `<namespace>/<name>`, for the log. */
-  readonly name: string
+  readonly object: KubeObject
 }
-export const preemptorOf = ({ metadata }: Pod): Preemptor => ({
-  type: "pod",
-  uid: metadata.uid,
-  name: `${metadata.namespace}/${metadata.name}`,
-})
+export const preemptorOf = (pod: Pod): Preemptor => ({ type: "pod", object: pod })
 
 /**
  * Deletes a pod on `node` to make room for a pod of higher priority, and records that in the victim's conditions and
@@ -40,7 +35,8 @@ export async function evictVictim(
 ): Promise<void> {
   const { client, clock, events, log, name } = context
   if (victim.metadata.deletionTimestamp !== undefined) return
-  events.event(victim, "Normal", "Preempted", `Preempted by ${preemptor.type} ${preemptor.uid} on node ${node}`)
+  const note = `Preempted by ${preemptor.type} ${preemptor.object.metadata.uid} on node ${node}`
+  events.event(victim, "Normal", "Preempted", { action: "Preempting", note, related: preemptor.object })
   const condition = {
     type: "DisruptionTarget",
     ...observed(victim),
@@ -60,7 +56,7 @@ export async function evictVictim(
   }
   log.info("Preempted pod", {
     victim: `${victim.metadata.namespace}/${victim.metadata.name}`,
-    for: preemptor.name,
+    for: `${preemptor.object.metadata.namespace}/${preemptor.object.metadata.name}`,
     node,
   })
 }

@@ -28,19 +28,21 @@ describe("preemption", () => {
 
   test("spares pods of the same or a higher priority", () => {
     expect(tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 1 }), place([node], [low, tiny]))).toEqual({
-      message: "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+      message:
+        "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
     })
   })
 
   test("is not tried if it would not help", () => {
     expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low]))).toEqual({
-      message: "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+      message:
+        "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
     })
   })
 
   test("is not done for pods with preemptionPolicy Never", () => {
     expect(
       tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10, preemptionPolicy: "Never" }), place([node], [low])),
-    ).toEqual({ message: "preemption: not eligible due to preemptionPolicy=Never." })
+    ).toEqual({ message: "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never." })
   })
 })

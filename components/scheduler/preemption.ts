@@ -5,6 +5,7 @@ import type { DefaultPreemptionArgs } from "./config/plugin-args.ts"
 import type { CycleState, Diagnosis, NodeList, Plugin } from "./framework.ts"
 import type { NodeInfo } from "./node-info.ts"
 import { refusalBy, type CycleContext } from "./schedule-one.ts"
+import { postFilterMessage } from "./post-filter-message.ts"
 
 /** A node on which a pod fits once the victims are gone. */
 export interface Candidate {
@@ -47,11 +48,11 @@ export function findCandidates(
   context: CycleContext,
   budgets: readonly PodDisruptionBudget[],
 ): { readonly candidates: readonly Candidate[] } | { readonly message: string } {
-  const { preemption } = context
-  if (preemption === undefined) return { message: "" }
+  const { preemption, plugins } = context
+  const refused = (message: string) => ({ message: postFilterMessage(pod, diagnosis, plugins, message) })
+  if (preemption === undefined) return refused("")
   const prefix = `preemption: 0/${diagnosis.totalNodes} nodes are available`
-  if (pod.spec.preemptionPolicy === "Never")
-    return { message: `preemption: not eligible due to preemptionPolicy=Never.` }
+  if (pod.spec.preemptionPolicy === "Never") return refused("preemption: not eligible due to preemptionPolicy=Never.")
   const nominatedTo = pod.status.nominatedNodeName
   const nominated = nominatedTo === undefined ? undefined : context.cache.get(nominatedTo)
   // Preemption is already freeing this node for the pod.
@@ -59,7 +60,7 @@ export function findCandidates(
     nominated !== undefined &&
     [...nominated.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))
   ) {
-    return { message: `preemption: not eligible due to a terminating pod on the nominated node.` }
+    return refused("preemption: not eligible due to a terminating pod on the nominated node.")
   }
   const filters = context.plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.filter !== undefined)
   const state: CycleState = new Map()
@@ -87,12 +88,12 @@ export function findCandidates(
     if (candidates.length >= enough && candidates.some(({ budgetViolations }) => budgetViolations === 0)) break
   }
   if (candidates.length === 0)
-    return {
-      message: `${prefix}: ${[...helpless]
+    return refused(
+      `${prefix}: ${[...helpless]
         .map(([reason, count]) => `${count} ${reason}`)
         .sort()
         .join(", ")}.`,
-    }
+    )
   return { candidates }
 }
 

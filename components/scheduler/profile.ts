@@ -2,7 +2,7 @@ import type { Clock } from "../../pkg/clock/clock.ts"
 import type { CycleContext, PointTimer } from "./schedule-one.ts"
 import { Namespace } from "../../pkg/api/core/v1/namespace.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
-import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { createSeriesRecorder } from "../../pkg/controller/event-series.ts"
 import { BindingCycle } from "./binding-cycle.ts"
 import type { Cache } from "./cache.ts"
 import { DEFAULT_ARGS } from "./config/default-args.ts"
@@ -40,6 +40,8 @@ export interface Shared {
   readonly queue: SchedulingQueue
   readonly observer: SchedulerObserver | undefined
   readonly prefers: CycleContext["prefers"]
+  /** The machine that Events name. */
+  readonly host: string
   /** Returns the plugins of one's own that the profile has, and the extenders. */
   externalsOf(profile: ProfileSettings): readonly External[]
   isRunning(): boolean
@@ -85,7 +87,7 @@ const pointTimer = (observer: SchedulerObserver, clock: Clock, profile: string):
 
 function createProfile(
   { client, informers, clock, random, log: root }: ComponentContext,
-  { cache, nominations, queue, observer, prefers, externalsOf, isRunning }: Shared,
+  { cache, nominations, queue, observer, prefers, host, externalsOf, isRunning }: Shared,
   objects: PluginObjects,
   settings: ProfileSettings | undefined,
   ignored: readonly string[],
@@ -108,7 +110,7 @@ function createProfile(
     preemption: preempts ? args.DefaultPreemption : undefined,
     timed: observer === undefined ? undefined : pointTimer(observer, clock, name),
   }
-  const events = createEventRecorder({ client, clock, log }, name)
+  const events = createSeriesRecorder({ client, clock, log }, name, host)
   const bindsByDefault = settings === undefined || settings.plugins.enabled.bind.includes("DefaultBinder")
   const scheduling = { name, client, informers, clock, log, events, observer, cycle, queue, bindsByDefault, isRunning }
   return {

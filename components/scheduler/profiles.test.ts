@@ -66,8 +66,8 @@ describe("a scheduler with several profiles", () => {
     // and each profile is the reporter of its Events
     const events = await cluster.list(Event)
     const reporter = (pod: string) =>
-      events.find(({ reason, involvedObject }) => reason === "Scheduled" && involvedObject.name === pod)?.source
-        ?.component
+      events.find(({ reason, involvedObject }) => reason === "Scheduled" && involvedObject.name === pod)
+        ?.reportingComponent
     expect([reporter("packed"), reporter("spread")]).toEqual(["packing", "default-scheduler"])
   })
 
@@ -177,7 +177,9 @@ describe("the arguments of a plugin decide", () => {
     await cluster.apply(podOf("high", { ...asking("800m"), priorityClassName: "high" }))
     await cluster.advance("5s")
     const { status } = await cluster.client.get(Pod, { name: "high", namespace: "default" })
-    expect(status.conditions?.[0]?.message).toBe("0/1 nodes are available: 1 Insufficient cpu.")
+    expect(status.conditions?.[0]?.message).toBe(
+      "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate",
+    )
   })
 })
 

@@ -26,7 +26,7 @@ export async function refuse(
   const { pod } = queued
   const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
   const node = "candidate" in preemption ? preemption.candidate.node : undefined
-  events.event(pod, "Warning", "FailedScheduling", message)
+  events.event(pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
   try {
     if ("candidate" in preemption) {
       const { node, victims } = preemption.candidate
@@ -48,7 +48,7 @@ export async function refuse(
 export async function fail(queued: QueuedPod, message: string, context: SchedulingContext): Promise<void> {
   const { events, log, queue } = context
   const { pod } = queued
-  events.event(pod, "Warning", "FailedScheduling", message)
+  events.event(pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
   try {
     await writeUnschedulable(pod, message, undefined, context, "SchedulerError")
   } catch (err) {

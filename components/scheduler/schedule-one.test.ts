@@ -71,7 +71,7 @@ describe("filters", () => {
       podOf("p"),
       [nodeOf("a", { spec: taint("NoSchedule") })],
       [],
-      "0/1 nodes are available: 1 node(s) had untolerated taint {gpu: yes}.",
+      "0/1 nodes are available: 1 node(s) had untolerated taint(s).",
     ],
     [
       "a taint that is tolerated",

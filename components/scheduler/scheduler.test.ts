@@ -27,7 +27,7 @@ describe("the scheduler", () => {
     await cluster.client.create(Pod, pod("large", asking("4")))
     await cluster.settle()
     const message =
-      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not " +
+      "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not " +
       "helpful for scheduling."
     expect(podCondition(await cluster.get(Pod, "large"), "PodScheduled")).toMatchObject({
       status: "False",

@@ -43,6 +43,8 @@ export interface SchedulerConfig {
   readonly podGroups?: PodGroupsConfig | undefined
   /** Returns the name of the node that a pod gets of equal ones; chance decides unless given. */
   readonly prefers?: ((pod: Pod) => string | undefined) | undefined
+  /** The machine that Events name as the place of the scheduler. */
+  readonly host?: string | undefined
 }
 
 export interface Scheduler extends Component {
@@ -83,7 +85,8 @@ class SchedulingLoop implements Scheduler {
   #awake = false
   #startAt = 0
 
-  constructor(context: ComponentContext, { observer, settings, externals, podGroups, prefers }: SchedulerConfig) {
+  constructor(context: ComponentContext, config: SchedulerConfig) {
+    const { observer, settings, externals, podGroups, prefers, host = "control-plane" } = config
     this.#podGroups = podGroups
     this.#component = context
     this.#tracing = context.tracing?.of("kube-scheduler")
@@ -125,6 +128,7 @@ class SchedulingLoop implements Scheduler {
         queue: this.#queue,
         observer,
         prefers,
+        host,
         externalsOf: (profile) => this.#externals?.of(profile) ?? [],
         isRunning: () => this.#running,
       },
@@ -313,7 +317,10 @@ class SchedulingLoop implements Scheduler {
     const { pod } = queued
     const fate = this.#place?.fate(keyFrom(pod.metadata), () => editionOf(pod)) ?? "go"
     if (fate === "go") return false
-    if (fate === "skip") this.#profileOf(pod).context.events.event(pod, "Warning", "SetAside", skippedBy("scheduler"))
+    if (fate === "skip") {
+      const told = { action: "Scheduling", note: skippedBy("scheduler") }
+      this.#profileOf(pod).context.events.event(pod, "Warning", "SetAside", told)
+    }
     this.#queue.failed(queued, new Set())
     return true
   }

@@ -1,6 +1,6 @@
 import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
-import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { SeriesRecorder } from "../../pkg/controller/event-series.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { SchedulerObserver } from "./observer.ts"
 import type { SchedulingQueue } from "./queue.ts"
@@ -11,7 +11,7 @@ export interface SchedulingContext extends Pick<ComponentContext, "client" | "in
   /** The schedulerName of the pods to schedule. */
   readonly name: string
   readonly log: Logger
-  readonly events: EventRecorder
+  readonly events: SeriesRecorder
   readonly observer: SchedulerObserver | undefined
   readonly cycle: CycleContext
   readonly queue: SchedulingQueue

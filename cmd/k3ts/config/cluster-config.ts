@@ -102,7 +102,7 @@ export function clusterConfig(
           nodeLifecycle: nodeLifecycleOf(flags),
           ...controllersOf(flags),
         },
-    scheduler: disable.includes("scheduler") ? false : (scheduling ?? true),
+    scheduler: disable.includes("scheduler") ? false : { ...scheduling, host: nodeNameOf(flags) },
     // As upstream's components name themselves in elections: the host, and a number for this process.
     ...(datastore === undefined ? {} : { candidate: `${nodeNameOf(flags)}_${uuid(systemRandom)}` }),
     usesTunnels: flags["egress-selector-mode"] === "agent",

@@ -117,12 +117,8 @@ async function devicesReady(
 ): Promise<void> {
   const claims = claimsOf()
   if (!claims.some(hasBindingConditions)) return
-  events.event(
-    pod,
-    "Normal",
-    "BindingConditionsPending",
-    `waiting for binding conditions for device on node ${node.metadata.name}`,
-  )
+  const note = `waiting for binding conditions for device on node ${node.metadata.name}`
+  events.event(pod, "Normal", "BindingConditionsPending", { action: "Scheduling", note })
   await holds({
     check: () => claimsOf().every(isReadyForBinding),
     listen: (look) => waits.on(pod, claims, look),

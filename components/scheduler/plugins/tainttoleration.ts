@@ -14,7 +14,7 @@ export const taintToleration: Plugin = {
     return taint === undefined
       ? SUCCESS
       : // evicting pods would not help
-        unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`)
+        unresolvable("node(s) had untolerated taint(s)")
   },
   // Without any PreferNoSchedule taint all nodes score alike.
   preScore: (_state, _pod, _nodes, { withSoftTaints }) => (withSoftTaints.size > 0 ? SUCCESS : SKIP),

@@ -76,11 +76,7 @@ export function preemptForGroup(
   )
   return {
     victims: [...gone].flatMap(({ pods }) => pods.map((pod) => [pod, "cluster"] as const)),
-    preemptor: {
-      type: "podgroup",
-      uid: group.metadata.uid,
-      name: `${group.metadata.namespace}/${group.metadata.name}`,
-    },
+    preemptor: { type: "podgroup", object: group },
   }
 }
 

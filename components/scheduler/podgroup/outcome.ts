@@ -36,7 +36,7 @@ export async function refuseMember(
   const { pod } = queued
   observer?.attempted(reason === undefined ? "unschedulable" : "error", 0, name)
   if (nominated !== undefined) nominations.nominate(pod, nominated)
-  events.event(pod, "Warning", "FailedScheduling", message)
+  events.event(pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
   try {
     await writeUnschedulable(pod, message, nominated, context, reason)
   } catch (err) {

@@ -4,6 +4,7 @@
  * pace are the same; here time is virtual.
  */
 import { beforeAll, describe, expect, test } from "bun:test"
+import { STEPS } from "./day.ts"
 import { DIFFERENT_AGENTS, DIFFERENT_OWNERS, DIFFERENT_WRITES, MORE, type Difference } from "./differences.ts"
 import { readRecorded } from "./fixture.ts"
 import type { BySteps, DayRecord } from "./lines.ts"
@@ -12,10 +13,10 @@ import { virtualDay } from "./virtual-day.ts"
 /** Kubernetes' own controllers begin with the first step, since their start takes that long. */
 const FIRST_STEP = 2
 
-const upstream = readRecorded()
+const upstream = readRecorded("day")
 let ours: DayRecord
 beforeAll(async () => {
-  ours = await virtualDay()
+  ours = await virtualDay(STEPS)
 }, 120_000)
 
 const sum = (steps: BySteps = {}): number =>
@@ -23,7 +24,7 @@ const sum = (steps: BySteps = {}): number =>
     .filter(([step]) => Number(step) >= FIRST_STEP)
     .reduce((all, [, count]) => all + count, 0)
 
-/** Scheduling was not a part of the recorded day: each pod named its machine. */
+/** Scheduling has a day of its own (`scheduling.test.ts`). */
 const isCompared = (line: string): boolean => !line.startsWith("system:kube-scheduler")
 
 interface Compared {

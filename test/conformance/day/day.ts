@@ -12,14 +12,15 @@ export const START_SECONDS = 20
 
 export const STEPS: readonly Step[] = [...MORNING, ...NOON, ...EVENING]
 
-/** Runs all steps. `wait` lets time pass; `begins` is called with the number of each step, from 1. */
+/** Runs steps. `wait` lets time pass; `begins` is called with the number of each step, from 1. */
 export async function runDay(
+  steps: readonly Step[],
   users: Client,
   wait: (seconds: number) => Promise<unknown>,
   begins: (step: number, title: string) => void,
 ): Promise<void> {
   await wait(START_SECONDS)
-  for (const [index, { title, seconds, run }] of STEPS.entries()) {
+  for (const [index, { title, seconds, run }] of steps.entries()) {
     begins(index + 1, title)
     await run(users)
     await wait(seconds)

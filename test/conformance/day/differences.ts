@@ -42,3 +42,23 @@ export const DIFFERENT_OWNERS: readonly Difference[] = [
   [/^leases: /, "there is no election, and the one server is known without a Lease"],
   [/^resourcequotas: kube-apiserver /, "what admission adds to a quota has no owner until the controller writes"],
 ]
+
+/** Writes of the scheduler that only one of them makes. */
+export const DIFFERENT_SCHEDULING: readonly Difference[] = [
+  [/: (create|update) leases$/, "one server needs no election; several hold Leases of their own"],
+  [/: create events$/, "that of the election"],
+]
+
+/** What only one of them tells of pods. */
+export const DIFFERENT_WORDS: readonly Difference[] = [
+  [/^Kubernetes: Lease kube-scheduler: Normal LeaderElection, /, "one server needs no election"],
+  [
+    /^Kubernetes: (Pod )?(listens-1|on-no-node|patient|too-large|apart-2): .*untolerated taint/,
+    "Kubernetes tries almost every waiting pod again when a taint changes, whatever keeps the pod from its nodes",
+  ],
+  [
+    /Pod low: Normal Preempted, /,
+    "kube-scheduler 1.36 means to name the pod that others make room for, and leaves it out by a mistake",
+  ],
+  [/^k3ts: (Pod )?(spread-0|apart-2): .*untolerated taint/, "k3ts asks no plugin which nodes it would accept now"],
+]

@@ -74,4 +74,6 @@ export interface DayRecord {
   readonly agents: readonly string[]
   /** Who owns fields of objects. */
   readonly owners: readonly string[]
+  /** What the scheduler tells of pods. */
+  readonly told: readonly string[]
 }

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs"
 import type { ClientConfig } from "../../../pkg/client/kubeconfig.ts"
 import { connect, runOperator } from "../../../pkg/operator/operator.ts"
 import { runDay, witnessOwners } from "./day.ts"
+import { witnessScheduling } from "./scheduling.ts"
+import type { Step } from "./step.ts"
 import { agentLineOf, isComponent, lineOf, Tally, WRITES, type DayRecord, type Written } from "./lines.ts"
 import { machines } from "./machines.ts"
 
@@ -18,15 +20,20 @@ export interface RealDayRecord extends DayRecord {
   readonly reads: Readonly<Record<string, number>>
 }
 
-/** Runs the day on a server, in real time. */
-export async function realDay({ config, auditLog, contentTypes }: RealServer): Promise<RealDayRecord> {
+/** Runs the steps of a day on a server, in real time. */
+export async function realDay(
+  { config, auditLog, contentTypes }: RealServer,
+  steps: readonly Step[],
+): Promise<RealDayRecord> {
   const begins: number[] = []
   const ending = new AbortController()
   using users = connect({ kubeconfig: config, userAgent: "users/1" })
   using played = connect({ kubeconfig: config, userAgent: "machines/1" })
   const owners = witnessOwners(users)
+  const told = witnessScheduling(users)
   const playing = runOperator(played, machines(), { signal: ending.signal })
   await runDay(
+    steps,
     users.client,
     (seconds) => Bun.sleep(seconds * 1000),
     (step, title) => {
@@ -37,7 +44,7 @@ export async function realDay({ config, auditLog, contentTypes }: RealServer): P
   ending.abort()
   await playing
   const stepAt = (time: number): number => begins.filter((begin) => begin <= time).length
-  return { ...readLog(auditLog, contentTypes, stepAt), owners: [...owners].toSorted() }
+  return { ...readLog(auditLog, contentTypes, stepAt), owners: [...owners].toSorted(), told: [...told].toSorted() }
 }
 
 interface AuditEvent {
@@ -64,7 +71,7 @@ function readLog(
   path: string,
   contentTypes: ReadonlyMap<string, string>,
   stepAt: (time: number) => number,
-): Omit<RealDayRecord, "owners"> {
+): Omit<RealDayRecord, "owners" | "told"> {
   const [writes, refused] = [new Tally(), new Tally()]
   const agents = new Set<string>()
   const reads = new Map<string, number>()

@@ -3,9 +3,11 @@ import { startCluster } from "../../../components/cluster/testing/testing.ts"
 import { runDay, witnessOwners } from "./day.ts"
 import { agentLineOf, isComponent, lineOf, Tally, WRITES, type DayRecord, type Written } from "./lines.ts"
 import { machines } from "./machines.ts"
+import { witnessScheduling } from "./scheduling.ts"
+import type { Step } from "./step.ts"
 
-/** Runs the day in virtual time. What was refused counts as written. */
-export async function virtualDay(): Promise<DayRecord> {
+/** Runs the steps of a day in virtual time. What was refused counts as written. */
+export async function virtualDay(steps: readonly Step[]): Promise<DayRecord> {
   const writes = new Tally()
   const agents = new Set<string>()
   let step = 0
@@ -29,13 +31,21 @@ export async function virtualDay(): Promise<DayRecord> {
     },
   })
   const owners = witnessOwners(cluster.contextFor())
+  const told = witnessScheduling(cluster.contextFor())
   for (const machine of machines()) await cluster.run(machine)
   await runDay(
+    steps,
     cluster.client,
     (seconds) => cluster.advance(`${seconds}s`),
     (next) => void (step = next),
   )
-  return { writes: writes.result(), refused: {}, agents: [...agents].toSorted(), owners: [...owners].toSorted() }
+  return {
+    writes: writes.result(),
+    refused: {},
+    agents: [...agents].toSorted(),
+    owners: [...owners].toSorted(),
+    told: [...told].toSorted(),
+  }
 }
 
 const writtenOf = ({ user, userAgent = "", options, verb, resource, subresource, patch }: ApiRequest): Written => ({

@@ -183,7 +183,7 @@ describeOnNode("a pod", () => {
     expect(await ok("get nodes")).toContain("Ready,SchedulingDisabled")
     await ok("wait --for=jsonpath={.status.conditions[0].reason}=Unschedulable pod -l app=drained --timeout=10s")
     expect(await ok("get pods -l app=drained -o jsonpath={.items[0].status.conditions[0].message}")).toBe(
-      "0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available: 1 " +
+      "0/1 nodes are available: 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/1 nodes are available: 1 " +
         "Preemption is not helpful for scheduling.",
     )
     await ok(`uncordon ${node}`)

@@ -51,9 +51,11 @@ export function lastEvents(events: readonly Event[], { about }: EventMatch): str
   return [`the last of ${listed.length}${whose}:`, ...listed.slice(-SHOWN).map(inWords)].join("\n  ")
 }
 
-const inWords = ({ type, reason, involvedObject: { kind, namespace, name }, message, count = 1 }: Event): string =>
-  `${type} ${reason} ${kind} ${namespace ? `${namespace}/` : ""}${name}: ${message}` +
-  (count > 1 ? ` (${count} times)` : "")
+const inWords = ({ type, reason, involvedObject: { kind, namespace, name }, message, ...event }: Event): string => {
+  const count = event.series?.count ?? event.count ?? 1
+  const about = `${kind} ${namespace ? `${namespace}/` : ""}${name}`
+  return `${type} ${reason} ${about}: ${message}${count > 1 ? ` (${count} times)` : ""}`
+}
 
 /** Events about objects without a namespace have none, and are in `default`. */
 function aboutTest(about: Reference | undefined): (event: Event) => boolean {
@@ -73,7 +75,7 @@ const isObject = (value: unknown): value is Pick<KubeObject, "metadata"> & Parti
 const isMessage = (message: string, wanted: string | RegExp): boolean =>
   typeof wanted === "string" ? message.includes(wanted) : message.search(wanted) >= 0
 
-const timeOf = ({ lastTimestamp, eventTime, metadata }: Event): string =>
-  lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? ""
+const timeOf = ({ series, lastTimestamp, eventTime, metadata }: Event): string =>
+  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? ""
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
