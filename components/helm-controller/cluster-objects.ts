@@ -93,9 +93,16 @@ export class ClusterObjects {
   /** Fails where an object is there that this release has not made. Source: helm.sh/helm/v3/pkg/action/validate.go. */
   async checkOwner(wanted: Wanted): Promise<void> {
     const found = await this.get(wanted)
-    if (found === undefined) return
-    const { labels = {}, annotations = {} } = found.metadata
-    const faults = [
+    const faults = found === undefined ? [] : this.#ownerFaults(found)
+    if (faults.length > 0)
+      throw new Error(
+        `${shown(wanted)} exists and cannot be imported into the current release: invalid ownership metadata; ${faults.join("; ")}`,
+      )
+  }
+
+  /** Returns why an object does not count as one of this release; none for one that does. */
+  #ownerFaults({ metadata: { labels = {}, annotations = {} } }: KubeObject): readonly string[] {
+    return [
       labels[MANAGED_BY] === "Helm" ? "" : `label validation error: key "${MANAGED_BY}" must equal "Helm"`,
       annotations[RELEASE_NAME] === this.#release.name
         ? ""
@@ -104,10 +111,6 @@ export class ClusterObjects {
         ? ""
         : `annotation validation error: key "${RELEASE_NAMESPACE}" must equal "${this.#release.namespace}"`,
     ].filter((fault) => fault !== "")
-    if (faults.length > 0)
-      throw new Error(
-        `${shown(wanted)} exists and cannot be imported into the current release: invalid ownership metadata; ${faults.join("; ")}`,
-      )
   }
 
   /** Applies an object as one of the release. */
@@ -151,6 +154,15 @@ export class ClusterObjects {
     } catch (err) {
       if (!isNotFound(err)) throw err
     }
+  }
+
+  /**
+   * Deletes an object that a stored release names, if it is there and counts as one of the release. Differs from
+   * upstream, which deletes all that is named: whoever may write the Secrets of releases could name any object.
+   */
+  async deleteOwn(wanted: Wanted): Promise<void> {
+    const found = await this.get(wanted)
+    if (found !== undefined && this.#ownerFaults(found).length === 0) await this.delete(wanted)
   }
 
   /** Resolves when an object is not there any more. */

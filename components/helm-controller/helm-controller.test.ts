@@ -3,10 +3,12 @@ import { gzipSync } from "node:zlib"
 import { Job } from "../../pkg/api/batch/v1/job.ts"
 import { CustomResourceDefinition } from "../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Event } from "../../pkg/api/core/v1/event/event.ts"
 import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
+import { ClusterRoleBinding } from "../../pkg/api/rbac/v1/clusterrolebinding.ts"
 import { builtinScheme } from "../../pkg/api/scheme.ts"
 import { HelmChart, helmchart, HelmChartConfig, helmchartconfig } from "../../pkg/k3s-kinds/helmchart.ts"
-import { decodeRelease } from "../../pkg/helm/release.ts"
+import { decodeRelease, encodeRelease, type Release } from "../../pkg/helm/release.ts"
 import { writeTar } from "../../pkg/oci/tar.ts"
 import { startCluster, type Cluster } from "../cluster/testing/cluster.ts"
 import { createHelmController } from "./helm-controller.ts"
@@ -290,6 +292,66 @@ describe("a HelmChart", () => {
     const template = `{{ $next := ${look('"a"')}.next }}\n${configMap("found", `{{ ${look("$next")}.found }}`)}`
     await given.chart({ chartContent: packed({ "templates/found.yaml": template }) })
     expect(await given.values()).toEqual({ found: "treasure" })
+  })
+
+  const CONFIG_HOOK = configMap("farewell", "bye", '{"helm.sh/hook": post-delete}')
+  /** Replaces what is stored of a release, as whoever may write Secrets in its namespace can. */
+  const forge = async (cluster: Cluster, version: number, change: (release: Release) => Release) => {
+    const ref = { namespace: "web", name: `sh.helm.release.v1.shop.v${version}` }
+    const text = encodeRelease(change(await newest(cluster, version)))
+    const body = { data: { release: Buffer.from(text).toString("base64") } }
+    await cluster.client.patch(Secret, ref, { type: "merge", body })
+  }
+  const VICTIM = { namespace: "kube-system", name: "victim" }
+  const naming = (release: Release): Release => ({
+    ...release,
+    manifest: `${release.manifest}\n---\n${configMap("victim, namespace: kube-system", "x")}`,
+  })
+
+  test("runs the hooks of its release when it is deleted", async () => {
+    await using given = await running()
+    await given.chart({ chartContent: packed({ ...SHOP, "templates/hook.yaml": CONFIG_HOOK }) })
+    await given.cluster.client.delete(HelmChart, { namespace: "kube-system", name: "shop" })
+    await given.cluster.settle()
+    expect([await given.releases(), await given.values()]).toEqual([[], { farewell: "bye" }])
+  })
+
+  test("deletes nothing of others, and makes no one an administrator, when its stored release is forged", async () => {
+    // given a release with a hook, and an object of others that has nothing to do with it
+    await using given = await running()
+    const { client } = given.cluster
+    await client.create(ConfigMap, { metadata: VICTIM })
+    await given.chart({ chartContent: packed({ ...SHOP, "templates/hook.yaml": CONFIG_HOOK }) })
+    // when somebody adds that object to what is stored, and the chart is upgraded
+    await forge(given.cluster, 1, naming)
+    await given.chart({ chartContent: packed({ ...SHOP, "templates/hook.yaml": CONFIG_HOOK }, "1.0.1") })
+    // then it is there
+    expect(await client.get(ConfigMap, VICTIM)).toBeDefined()
+    // when somebody adds it again, and a hook, and the chart is deleted
+    const binding = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "evil" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "editor" }],
+    }
+    const hook = {
+      ...{ name: "evil", kind: "ClusterRoleBinding", path: "shop/templates/evil.yaml" },
+      ...{ manifest: JSON.stringify(binding), events: ["pre-delete"] },
+    }
+    await forge(given.cluster, 2, (release) => ({ ...naming(release), hooks: [...(release.hooks ?? []), hook] }))
+    await client.delete(HelmChart, { namespace: "kube-system", name: "shop" })
+    await given.cluster.settle()
+    // then only what is of the release is gone, and the administrator is told
+    expect([await given.releases(), await given.values()]).toEqual([[], {}])
+    expect(await client.get(ConfigMap, VICTIM)).toBeDefined()
+    const bindings = (await client.list(ClusterRoleBinding)).items.map(({ metadata }) => metadata.name)
+    expect(bindings).not.toContain("evil")
+    const events = (await client.list(Event, { namespace: "kube-system" })).items
+    expect(events.filter(({ reason }) => reason === "HooksNotRun").map(({ message }) => message)).toEqual([
+      "The pre-delete hooks of the stored release are not those that k3ts has stored, and are not run",
+      "The post-delete hooks of the stored release are not those that k3ts has stored, and are not run",
+    ])
   })
 
   test("that another controller manages is left alone", async () => {

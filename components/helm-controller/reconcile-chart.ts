@@ -14,6 +14,7 @@ import { overlay } from "../../pkg/helm/values.ts"
 import { parseYaml } from "../../pkg/yaml/yaml.ts"
 import { packedChart } from "./chart-source.ts"
 import type { RunningConfig } from "./config.ts"
+import { HOOKS, type KnownHooks } from "./release-hooks.ts"
 import { Releaser } from "./releaser.ts"
 
 /** The name that k3s's controller gives its finalizer, so that objects can move between the two. */
@@ -49,6 +50,7 @@ export async function reconcileChart(
       random: context.random,
       resourceOf: config.resourceOf,
       capabilities: () => ({ kubeVersion: config.kubeVersion, apiVersions: config.apiVersions() }),
+      hooks: knownHooks(chart, context),
     },
     { name, namespace, driver: spec.driver ?? "secret" },
   )
@@ -77,6 +79,26 @@ export async function reconcileChart(
   }
   await tell(chart, { status: "False" }, context)
   return readsSecrets(chart, context) ? { requeueAfter: SECRETS_MS, kind: "upkeep" } : undefined
+}
+
+/** The hooks of a release are known by an annotation of its HelmChart. */
+const knownHooks = (chart: HelmChart, { client, events }: ReconcileContext): KnownHooks => {
+  const known = chart.metadata.annotations?.[HOOKS]
+  return {
+    digest: known,
+    async keep(digest) {
+      if (digest === known) return
+      const body = { metadata: { annotations: { [HOOKS]: digest } } }
+      await client.patch(HelmChart, chart.metadata, { type: "merge", body })
+    },
+    refused: (event) =>
+      events.event(
+        chart,
+        "Warning",
+        "HooksNotRun",
+        `The ${event} hooks of the stored release are not those that k3ts has stored, and are not run`,
+      ),
+  }
 }
 
 /** Returns a signal that aborts when the HelmChart has changed or is to be deleted, or the controller stops. */

@@ -18,6 +18,7 @@ import { ClusterObjects, isKept, isSame, objectsIn, type Wanted } from "./cluste
 import type { ResourceOf } from "./config.ts"
 import { lookups } from "./lookups.ts"
 import type { ReleaseDriverName } from "./release-drivers.ts"
+import { hooksDigest, type KnownHooks } from "./release-hooks.ts"
 import { ReleaseStore } from "./release-store.ts"
 
 export interface ReleaserParts {
@@ -26,6 +27,7 @@ export interface ReleaserParts {
   readonly random: Random
   readonly resourceOf: ResourceOf
   readonly capabilities: () => Capabilities
+  readonly hooks: KnownHooks
   /** Ends waits for hooks. */
   readonly signal: AbortSignal
 }
@@ -91,6 +93,7 @@ export class Releaser {
     checkValues(chart, wanted.values)
     if (!isUpgrade) await this.#defineKinds(chart)
     const prepared = await this.#prepare(chart, wanted, version, isUpgrade)
+    const hooks = prepared.hooks.map(storedHook)
     const verb = isUpgrade ? "upgrade" : "install"
     const now = timestamp(this.#parts.clock)
     const release = (status: ReleaseStatus, description: string): Release => ({
@@ -108,21 +111,23 @@ export class Releaser {
       chart: storedChart(chart),
       config: plainValues(wanted.values) as Readonly<Record<string, unknown>>,
       manifest: manifestText(prepared.manifests),
-      hooks: prepared.hooks.map(storedHook),
+      hooks,
     })
     const old = earlier === undefined ? [] : this.#objectsOf(earlier)
     if (!wanted.takesOwnership)
       for (const object of prepared.objects)
         if (!old.some((one) => isSame(one, object))) await this.#objects.checkOwner(object)
+    await this.#parts.hooks.keep(hooksDigest(hooks))
     await this.store.write(release(`pending-${verb}`, `Preparing ${verb}`), wanted.hash)
     const deadline = this.#parts.clock.monotonic() + wanted.timeoutMs
     try {
-      await this.#runHooks(prepared.hooks.map(storedHook), `pre-${verb}`, deadline)
+      await this.#runHooks(hooks, `pre-${verb}`, deadline)
       for (const object of prepared.objects)
         await this.#objects.apply(object, earlier !== undefined || wanted.forcesConflicts)
       for (const object of old.toReversed())
-        if (!prepared.objects.some((one) => isSame(one, object)) && !isKept(object)) await this.#objects.delete(object)
-      await this.#runHooks(prepared.hooks.map(storedHook), `post-${verb}`, deadline)
+        if (!prepared.objects.some((one) => isSame(one, object)) && !isKept(object))
+          await this.#objects.deleteOwn(object)
+      await this.#runHooks(hooks, `post-${verb}`, deadline)
     } catch (err) {
       // Work that was ended by a change, or by the end of the program, is begun again.
       if (this.#parts.signal.aborted) throw err
@@ -144,10 +149,10 @@ export class Releaser {
     if (last === undefined) return
     const release = await this.store.read(last.version)
     const deadline = this.#parts.clock.monotonic() + timeoutMs
-    await this.#runHooks(release.hooks ?? [], "pre-delete", deadline)
+    await this.#runStoredHooks(release, "pre-delete", deadline)
     const objects = this.#objectsOf(release).toSorted((a, b) => byKind(b.resource.kind, a.resource.kind))
-    for (const object of objects) if (!isKept(object)) await this.#objects.delete(object)
-    await this.#runHooks(release.hooks ?? [], "post-delete", deadline)
+    for (const object of objects) if (!isKept(object)) await this.#objects.deleteOwn(object)
+    await this.#runStoredHooks(release, "post-delete", deadline)
     for (const { version } of revisions) await this.store.delete(version)
   }
 
@@ -208,6 +213,13 @@ export class Releaser {
         await sleep(clock, DEFINITION_LOOK_MS)
       }
     }
+  }
+
+  /** Runs hooks of a stored release, if k3ts has stored them. */
+  async #runStoredHooks({ hooks = [] }: Release, event: string, deadline: number): Promise<void> {
+    const known = this.#parts.hooks
+    if (hooksDigest(hooks) === known.digest) await this.#runHooks(hooks, event, deadline)
+    else if (Array.from(hooks).some(({ events }) => events?.includes(event))) known.refused(event)
   }
 
   /** Creates the hooks of an event one after the other, and waits for their Jobs and Pods. */
