@@ -52,6 +52,23 @@ describe("a container's log", () => {
     expect(await read(request(options))).toBe(expected)
   })
 
+  test("has no more of the last lines than asked for, though it grows meanwhile", async () => {
+    // given a log that grows once its last lines were found
+    const growing = (options: Partial<LogReadRequest["options"]>) => {
+      files.put("/log", LOG)
+      let more = "2026-01-01T00:00:05Z stdout F five\n2026-01-01T00:00:06Z stdout F six\n"
+      const isLive = () => {
+        files.append("/log", more)
+        more = ""
+        return true
+      }
+      return read(request(options, { isLive }))
+    }
+    // then only those are read, and all lines without that limit
+    expect(await growing({ tailLines: 2 })).toBe("three\n\n")
+    expect(await growing({})).toEndWith("three\n\nfive\nsix\n")
+  })
+
   test("is followed as it grows, over a rotation, to the container's end", async () => {
     // given a log that is followed
     files.put("/log", "2026-01-01T00:00:01Z stdout F one\n")

@@ -56,12 +56,14 @@ export async function* readLog({
     release().catch(() => undefined)
   }
   signal.addEventListener("abort", onAbort, { once: true })
-  const print = printer(options, clock.now())
+  // What is written after the last lines were found is none of them.
+  const lines = { left: options.follow ? Infinity : (options.tailLines ?? Infinity) }
+  const print = printer(options, clock.now(), lines)
   let left = options.limitBytes ?? Infinity
   try {
     await log.open(options.tailLines)
     let rest = Buffer.alloc(0)
-    while (!signal.aborted && left > 0) {
+    while (!signal.aborted && left > 0 && lines.left > 0) {
       wakeUp.arm()
       const live = isLive()
       const chunk = await log.read(CHUNK)
@@ -107,10 +109,11 @@ class Wake {
   }
 }
 
-/** Formats complete lines of the file as the request asks. */
+/** Formats complete lines of the file as the request asks, up to the number of `limit`, which it counts down. */
 function printer(
   { sinceSeconds, sinceTime, timestamps, stream = "All" }: LogReadRequest["options"],
   now: number,
+  limit: { left: number },
 ): (lines: Buffer) => Buffer {
   const since =
     sinceTime !== undefined
@@ -124,11 +127,13 @@ function printer(
     (stream === "All" || stream.toLowerCase() === of) && (since === "" || comparableTime(time) >= since)
   return (lines) => {
     const out: Buffer[] = []
-    for (let from = 0, end = 0; from < lines.length; from = end + 1) {
+    for (let from = 0, end = 0; from < lines.length && limit.left > 0; from = end + 1) {
       end = lines.indexOf(NEWLINE, from)
       const raw = lines.subarray(from, end)
       const line = parseLogLine(raw)
-      if (line === undefined || !wanted(line)) continue
+      if (line === undefined) continue
+      limit.left--
+      if (!wanted(line)) continue
       if (timestamps && !open[line.stream]) out.push(Buffer.from(`${line.time} `, "latin1"))
       // With its line break, unless the line continues.
       out.push(line.partial ? raw.subarray(line.start) : lines.subarray(from + line.start, end + 1))
