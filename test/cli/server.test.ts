@@ -265,7 +265,8 @@ describe("k3ts server", () => {
       "config file",
       ["server", "--config", "/nonexistent/config.yaml"],
       {},
-      "cannot read the config file /nonexistent/config.yaml: there is no such file",
+      "cannot read the config file /nonexistent/config.yaml: there is no such file: write it, or name another one " +
+        "(by --config or K3TS_CONFIG)",
     ],
     ["command", ["sever"], {}, "unknown command sever; did you mean k3ts server?"],
     ["subcommand", ["images", "copy"], {}, "unknown command k3ts images copy"],

@@ -229,7 +229,10 @@ test.each([
   [["--secure-prt", "1"], "did you mean --secure-port"],
   [[], "--etcd-servers must be given"],
   [["--etcd-servers", "http://127.0.0.1:1", "--authorization-mode", "AlwaysAllow"], "must be Node or RBAC"],
-  [["--etcd-servers", "http://127.0.0.1:1", "--client-ca-file", "/no/such/file"], "cannot read /no/such/file"],
+  [
+    ["--etcd-servers", "http://127.0.0.1:1", "--client-ca-file", "/no/such/file"],
+    '/no/such/file" for --client-ca-file: ',
+  ],
   [["--enable-admission-plugins", "AlwaysPullImage"], "did you mean AlwaysPullImages?"],
   [["--runtime-config", "api/beta=false"], "versions cannot be turned off"],
 ] as const)("kube-apiserver refuses %j and says why", async (args, message) => {

@@ -318,7 +318,11 @@ describe("an error about the command line names the argument and what to do", ()
       'invalid value "traefik" for --disable: that is k3s\'s Ingress controller; here it is ingress, and gateway for ' +
         "the Gateway API",
     ],
-    [["--config", "/nonexistent.yaml"], "cannot read the config file /nonexistent.yaml: there is no such file"],
+    [
+      ["--config", "/nonexistent.yaml"],
+      "cannot read the config file /nonexistent.yaml: there is no such file: write it, or name another one " +
+        "(by --config or K3TS_CONFIG)",
+    ],
   ])("%j", (argv, expected) => expect(faultOf(() => read(argv))).toBe(expected))
 
   test("an error about an environment variable names the variable", () => {

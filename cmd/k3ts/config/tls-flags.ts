@@ -17,8 +17,6 @@ const namedPair = readingAs((text) => {
   const [cert, key] = files
   if (files.length !== 2 || cert === undefined || key === undefined || "fault" in cert || "fault" in key)
     return { fault: "must be CERT,KEY, two files, and may have :NAME,… behind them" }
-  const fault = [cert.value, key.value].flatMap((file) => unreadable(file)?.replace(/^/, `${file}: `) ?? [])[0]
-  if (fault !== undefined) return { fault }
   const patterns = colon < 0 ? [] : text.slice(colon + 1).split(",")
   const wrong = patterns.map((pattern) => pattern.trim()).find((pattern) => !isPattern(pattern))
   if (wrong !== undefined)
@@ -28,6 +26,8 @@ const namedPair = readingAs((text) => {
           ? `${JSON.stringify(wrong)} must be a DNS name or *.NAME`
           : `clients that come to ${wrong} get the cluster's own certificate: give them a name`,
     }
+  const fault = [cert.value, key.value].flatMap((file) => unreadable(file)?.replace(/^/, `${file}: `) ?? [])[0]
+  if (fault !== undefined) return { fault }
   return { value: { certFile: cert.value, keyFile: key.value, patterns: patterns.map((pattern) => pattern.trim()) } }
 })
 

@@ -87,10 +87,10 @@ test("a flag that several programs have may be given to each", () => {
 
 test("the key of token Secrets and that of the API server's tokens are one", () => {
   const flags = read(
-    "--kube-apiserver-arg=service-account-signing-key-file=/etc/sa.key",
-    "--kube-controller-manager-arg=service-account-private-key-file=/etc/sa.key",
+    `--kube-apiserver-arg=service-account-signing-key-file=${import.meta.path}`,
+    `--kube-controller-manager-arg=service-account-private-key-file=${import.meta.path}`,
   )
-  expect(flags["service-account-signing-key-file"]).toBe("/etc/sa.key")
+  expect(flags["service-account-signing-key-file"]).toBe(import.meta.path)
 })
 
 describe("--runtime-config", () => {

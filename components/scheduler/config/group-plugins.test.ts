@@ -5,12 +5,12 @@ import { readSchedulerSettings } from "./scheduler-settings.ts"
 
 type Json = Readonly<Record<string, unknown>>
 const GROUPS = { GenericWorkload: true, GangScheduling: true, TopologyAwareWorkloadScheduling: true }
-const read = (plugins: Json, features: Features) =>
+const read = (plugins: Json, features: Features, pluginConfig: readonly Json[] = []) =>
   readSchedulerSettings(
     JSON.stringify({
       apiVersion: "kubescheduler.config.k8s.io/v1",
       kind: "KubeSchedulerConfiguration",
-      profiles: [{ plugins }],
+      profiles: [{ plugins, pluginConfig }],
     }),
     "s.yaml",
     { own: [], features },
@@ -89,4 +89,15 @@ describe("the plugins of groups", () => {
   ])("are refused where they have no place: %j", (plugins, features, message) => {
     expect(() => read(plugins, features)).toThrow(message)
   })
+
+  test.each(["GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"])(
+    "have no arguments: those of %s are refused",
+    (name) => {
+      expect(() => read({}, featuresOf(GROUPS), [{ name, args: { minCount: 1 } }])).toThrow(
+        'profiles[0].pluginConfig[0].name: Invalid value: "' +
+          name +
+          '": this plugin has no arguments: leave the entry out',
+      )
+    },
+  )
 })
