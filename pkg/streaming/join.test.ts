@@ -2,14 +2,16 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { connect as connectTcp } from "node:net"
-import type { Duplex } from "node:stream"
+import { Writable, type Duplex } from "node:stream"
+import type { Clock } from "../clock/clock.ts"
+import { realClock } from "../clock/real.ts"
 import { forwardEach } from "./each-port.ts"
 import { joinPortForward, joinRemoteCommand } from "./join.ts"
 import { acceptPortForward, refuseForwarded } from "./port-forward.ts"
 import { connectPortForward } from "./port-forward-client.ts"
 import { acceptRemoteCommand } from "./remote-command.ts"
 import { connectRemoteCommand } from "./remote-command-client.ts"
-import { exitCodeOf } from "./status.ts"
+import { exitCodeOf, exitCodeStatus } from "./status.ts"
 import {
   ALL,
   closeServers,
@@ -24,8 +26,11 @@ import {
 
 afterEach(closeServers)
 
+/** A clock on which all times are over at once. */
+const hasty: Pick<Clock, "setTimeout"> = { setTimeout: (run) => realClock.setTimeout(run, 0) }
+
 describe("joining two sessions", () => {
-  const behind = async (onUpgrade: Upgrade, streams = ALL) => {
+  const behind = async (onUpgrade: Upgrade, streams = ALL, clock: Pick<Clock, "setTimeout"> = realClock) => {
     const inner = await serve(onUpgrade)
     const joined = Promise.withResolvers<void>()
     const outer = await serve(async (req, socket, head) => {
@@ -34,7 +39,7 @@ describe("joining two sessions", () => {
         await joinPortForward((await acceptPortForward(req, socket, head))!, target)
       } else {
         const command = await connectRemoteCommand({ url: `http://${inner}/exec`, streams })
-        await joinRemoteCommand((await acceptRemoteCommand(req, socket, head, streams))!, command)
+        await joinRemoteCommand((await acceptRemoteCommand(req, socket, head, streams))!, command, clock)
       }
       joined.resolve()
     })
@@ -71,15 +76,51 @@ describe("joining two sessions", () => {
     expect(channels.get(1)?.toString()).toBe("132 HELLO")
   })
 
-  test("closes the command's session when the client disconnects", async () => {
+  test("passes on what a client has sent that then disconnects, as clients do that cannot close the input", async () => {
+    // given a runtime that takes input only after the client has gone
+    const [got, left] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()]
+    const inner = await serve(async (req, socket, head) => {
+      const session = (await acceptRemoteCommand(req, socket, head, ALL))!
+      got.resolve(await text(session.stdin))
+      await session.exit(exitCodeStatus(0))
+    })
+    const joined = Promise.withResolvers<void>()
+    const outer = await serve(async (req, socket, head) => {
+      const command = await connectRemoteCommand({ url: `http://${inner}/exec`, streams: ALL })
+      const session = (await acceptRemoteCommand(req, socket, head, ALL))!
+      void session.closed.then(() => setImmediate(left.resolve))
+      const { stdin } = command
+      const afterwards = (work: () => void) => void left.promise.then(work)
+      const late = new Writable({
+        write: (chunk: Buffer, _encoding, callback) => afterwards(() => stdin!.write(chunk, () => callback())),
+        final: (callback) => afterwards(() => stdin!.end(callback)),
+      })
+      await joinRemoteCommand(session, { ...command, stdin: late }, realClock)
+      joined.resolve()
+    })
+    // when
+    const { ws, open } = dialWebSocket(outer, "/exec", ["v4.channel.k8s.io"])
+    await open
+    ws.send(Buffer.from("\u0000an archive"))
+    ws.close()
+    // then
+    expect(await got.promise).toBe("an archive")
+    await joined.promise
+  })
+
+  test("closes the command's session when the client disconnects, at the latest when it could have read all", async () => {
     const gone = Promise.withResolvers<void>()
     const arrived = Promise.withResolvers<void>()
-    const { outer, joined } = await behind(async (req, socket, head) => {
-      const session = (await acceptRemoteCommand(req, socket, head, ALL))!
-      arrived.resolve()
-      await session.closed
-      gone.resolve()
-    })
+    const { outer, joined } = await behind(
+      async (req, socket, head) => {
+        const session = (await acceptRemoteCommand(req, socket, head, ALL))!
+        arrived.resolve()
+        await session.closed
+        gone.resolve()
+      },
+      ALL,
+      hasty,
+    )
     const command = await connectRemoteCommand({ url: `http://${outer}/exec`, streams: ALL })
     await arrived.promise
     command.close()

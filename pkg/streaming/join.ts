@@ -4,23 +4,47 @@
  * version.
  */
 import type { Readable, Writable } from "node:stream"
+import type { Clock } from "../clock/clock.ts"
 import { errorMessage } from "../errors/error-message.ts"
 import type { ForwardedConnection, PortForwardSession } from "./port-forward.ts"
 import type { ForwardTarget, PortConnection } from "./port-forward-client.ts"
 import type { RemoteCommandSession } from "./remote-command.ts"
 import type { RemoteCommandClient } from "./remote-command-client.ts"
 
-/** Runs until the command has ended or the client has disconnected, and then closes both sides. Never rejects. */
-export async function joinRemoteCommand(session: RemoteCommandSession, command: RemoteCommandClient): Promise<void> {
+/** How long a command may still read what a client has sent that has disconnected, in milliseconds. */
+const LONGEST_READING_MS = 10_000
+
+/**
+ * Runs until the command has ended or the client has disconnected, and then closes both sides. Clients that cannot
+ * close the input tell its end by disconnecting: what they have sent still arrives. Never rejects.
+ */
+export async function joinRemoteCommand(
+  session: RemoteCommandSession,
+  command: RemoteCommandClient,
+  clock: Pick<Clock, "setTimeout">,
+): Promise<void> {
   if (session.stdin !== undefined && command.stdin !== undefined) session.stdin.pipe(command.stdin)
   const outputs = [copied(command.stdout, session.stdout), copied(command.stderr, session.stderr)]
   const resizing = forwardSizes(session, command)
   const left = session.closed.then(() => undefined)
   const status = await Promise.race([Promise.all([command.status, ...outputs]).then(([ended]) => ended), left])
   if (status !== undefined) await Promise.race([session.exit(status), left])
+  else if (session.stdin !== undefined) await inputRead(command, clock)
   command.close()
   await session.closed
   await resizing
+}
+
+/** Resolves when a command has ended of which nobody wants the output any more, or had time to read its input. */
+async function inputRead({ stdout, stderr, status, closed }: RemoteCommandClient, clock: Pick<Clock, "setTimeout">) {
+  for (const output of [stdout, stderr]) {
+    output?.unpipe()
+    output?.resume()
+  }
+  const late = Promise.withResolvers<void>()
+  const timer = clock.setTimeout(() => late.resolve(), LONGEST_READING_MS)
+  await Promise.race([status, closed, late.promise])
+  timer.cancel()
 }
 
 async function forwardSizes(session: RemoteCommandSession, command: RemoteCommandClient): Promise<void> {

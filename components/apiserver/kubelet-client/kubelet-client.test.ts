@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test"
 import { Duplex } from "node:stream"
+import { realClock } from "../../../pkg/clock/real.ts"
 import { kubeletClient } from "./kubelet-client.ts"
 
 test("a connection to the kubelet that opens after the client has disconnected is closed at once", async () => {
   // given
   const opening = Promise.withResolvers<Duplex>()
-  const client = kubeletClient({ address: "192.0.2.7:10250", connect: () => opening.promise })
+  const client = kubeletClient({ address: "192.0.2.7:10250", connect: () => opening.promise, clock: realClock })
   const leaving = new AbortController()
   const logs = client
     .logs(

@@ -5,6 +5,7 @@
 import { request, type IncomingMessage } from "node:http"
 import { Readable, type Duplex } from "node:stream"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { LogOptions, NodeConnector, PodTarget } from "../../../pkg/component/node-connector.ts"
 import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
 import { MOST_ERROR_BYTES, reasonOf, refused } from "./kubelet-failures.ts"
@@ -14,13 +15,14 @@ export interface KubeletClientOptions {
   readonly address: string
   /** Opens a connection to the kubelet, which has shown that it is the right one. */
   readonly connect: () => Promise<Duplex>
+  readonly clock: Pick<Clock, "setTimeout">
 }
 
 /** Loaded with the first stream: what speaks SPDY and WebSockets is much code. */
 const loadStreams = () => import("./kubelet-streams.ts")
 
 /** Returns the connector of a kubelet on another machine. */
-export function kubeletClient({ address, connect }: KubeletClientOptions): NodeConnector {
+export function kubeletClient({ address, connect, clock }: KubeletClientOptions): NodeConnector {
   const urlOf = (path: string, query: URLSearchParams): string => {
     const text = query.toString()
     return `https://${address}${path}${text === "" ? "" : `?${text}`}`
@@ -37,7 +39,7 @@ export function kubeletClient({ address, connect }: KubeletClientOptions): NodeC
     for (const word of argv) query.append("command", word)
     const url = urlOf(pathOf(kind, namespace, name, uid, container), query)
     const { passCommand } = await loadStreams()
-    await passCommand({ url, connect, address }, streams, accept)
+    await passCommand({ url, connect, address, clock }, streams, accept)
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream"
 import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import type { Clock } from "../../../pkg/clock/clock.ts"
 import { UpgradeRefused } from "../../../pkg/streaming/dial.ts"
 import { joinPortForward, joinRemoteCommand } from "../../../pkg/streaming/join.ts"
 import type { PortForwardSession } from "../../../pkg/streaming/port-forward.ts"
@@ -15,16 +16,20 @@ interface Called {
   readonly address: string
 }
 
+interface CalledCommand extends Called {
+  readonly clock: Pick<Clock, "setTimeout">
+}
+
 /** Joins a client's command with that of a kubelet. `accept` is called when the kubelet has agreed. */
 export async function passCommand(
-  { url, connect, address }: Called,
+  { url, connect, address, clock }: CalledCommand,
   streams: CommandStreams,
   accept: () => Promise<RemoteCommandSession | undefined>,
 ): Promise<void> {
   const client = await orDialError(connectRemoteCommand({ url, connect, streams }), address)
   const session = await accept()
   if (session === undefined) return client.close()
-  await joinRemoteCommand(session, client)
+  await joinRemoteCommand(session, client, clock)
 }
 
 /** Does the same for forwarded ports. */

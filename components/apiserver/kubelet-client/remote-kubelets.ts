@@ -45,6 +45,7 @@ export function remoteKubelets({
     const dial = tunnel ?? (async () => dialTcp(await proxyableAddress(addressOf(node)), port))
     return kubeletClient({
       address,
+      clock,
       connect: () => {
         const now = files()
         return connectToKubelet({

@@ -73,7 +73,7 @@ export function nodeConnector({
   ): Promise<void> {
     const session = await accept()
     if (session === undefined) return command.close()
-    await joinRemoteCommand(session, seen(command)) // in one turn: what comes must find its reader
+    await joinRemoteCommand(session, seen(command), clock) // in one turn: what comes must find its reader
   }
 
   /**
