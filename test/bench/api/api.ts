@@ -65,14 +65,27 @@ async function* creates(): AsyncIterable<Figure> {
   yield { name: "durable ConfigMap create, p99", unit: "ms", value: configMaps.p99ms, better: "less" }
   const pods = await creating("pods", POD)
   yield { name: "Pod create, 16 connections", unit: "/s", value: pods.perSecond, goal: 5000, better: "more", limit }
+  yield* withoutHistory("ConfigMap", await creating("configmaps", CONFIG_MAP, "--history-age=0"), configMaps)
+  yield* withoutHistory("Pod", await creating("pods", POD, "--history-age=0"), pods)
+}
+
+/** What keeping earlier states costs a create, which leaves none: the same rate is expected. */
+function* withoutHistory(kind: string, { perSecond }: Load, withHistory: Load): Iterable<Figure> {
+  yield {
+    name: `${kind} create with the history off`,
+    unit: "/s",
+    value: perSecond,
+    better: "more",
+    limit: { what: "with it", value: withHistory.perSecond },
+  }
 }
 
 /**
  * Each kind on a server of its own: the hundred thousand objects that one figure leaves behind are not the next one's
  * load.
  */
-async function creating(plural: string, body: unknown): Promise<Load> {
-  await using server = await startServer()
+async function creating(plural: string, body: unknown, ...flags: readonly string[]): Promise<Load> {
+  await using server = await startServer({ flags })
   return await load({
     url: `https://127.0.0.1:${server.port}/api/v1/namespaces/default/${plural}`,
     token: server.token,
