@@ -19,6 +19,7 @@ import type { ResourceOf } from "./config.ts"
 import { lookups } from "./lookups.ts"
 import type { ReleaseDriverName } from "./release-drivers.ts"
 import { hooksDigest, type KnownHooks } from "./release-hooks.ts"
+import { storedObjects } from "./stored-objects.ts"
 import { ReleaseStore } from "./release-store.ts"
 
 export interface ReleaserParts {
@@ -113,7 +114,7 @@ export class Releaser {
       manifest: manifestText(prepared.manifests),
       hooks,
     })
-    const old = earlier === undefined ? [] : this.#objectsOf(earlier)
+    const old = earlier === undefined ? [] : await storedObjects(earlier, this.#of.namespace, this.#parts)
     if (!wanted.takesOwnership)
       for (const object of prepared.objects)
         if (!old.some((one) => isSame(one, object))) await this.#objects.checkOwner(object)
@@ -150,7 +151,8 @@ export class Releaser {
     const release = await this.store.read(last.version)
     const deadline = this.#parts.clock.monotonic() + timeoutMs
     await this.#runStoredHooks(release, "pre-delete", deadline)
-    const objects = this.#objectsOf(release).toSorted((a, b) => byKind(b.resource.kind, a.resource.kind))
+    const stored = await storedObjects(release, this.#of.namespace, this.#parts)
+    const objects = stored.toSorted((a, b) => byKind(b.resource.kind, a.resource.kind))
     for (const object of objects) if (!isKept(object)) await this.#objects.deleteOwn(object)
     await this.#runStoredHooks(release, "post-delete", deadline)
     for (const { version } of revisions) await this.store.delete(version)
@@ -180,18 +182,6 @@ export class Releaser {
     const sorted = sortManifests(rendered, chart.metadata.name)
     const objects = sorted.manifests.flatMap(({ text }) => objectsIn(text, wanted.namespace, resourceOf))
     return { ...sorted, objects }
-  }
-
-  /** Returns the objects of a stored release; those of kinds that are gone are left out. */
-  #objectsOf({ manifest }: Release): readonly Wanted[] {
-    const { resourceOf } = this.#parts
-    return manifest.split(/^---$/m).flatMap((document) => {
-      try {
-        return objectsIn(document, this.#of.namespace, resourceOf)
-      } catch {
-        return []
-      }
-    })
   }
 
   /** Creates the definitions in `crds/` that are not there, and waits until their kinds are served. */

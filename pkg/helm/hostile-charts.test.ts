@@ -7,6 +7,7 @@ import { parseYaml } from "../yaml/yaml.ts"
 import { processDependencies } from "./dependencies.ts"
 import { goValues, type Dict } from "./functions/convert.ts"
 import { loadArchive, loadFiles } from "./load-chart.ts"
+import { decodeRelease } from "./release.ts"
 import { renderChart } from "./render.ts"
 import { setValue } from "./set-values.ts"
 import { overlay } from "./values.ts"
@@ -168,6 +169,21 @@ test(
   },
   LIMIT_MS,
 )
+
+const releaseOf = (json: string): string => gzipSync(json).toString("base64")
+
+test.each(["[]", "{}", "1", '""', '"\\\\"'])(
+  "a stored release of millions of %s is refused before it is parsed",
+  (item) => {
+    const json = `{"manifest":"","hooks":[${`${item},`.repeat(3_000_000)}0]}`
+    expect(() => decodeRelease(releaseOf(json))).toThrow("more than 200000 parts")
+  },
+)
+
+test("a stored release is read whose texts have millions of such signs, quotes and escapes", () => {
+  const manifest = '[{,"\\"\\\\'.repeat(300_000)
+  expect(decodeRelease(releaseOf(JSON.stringify({ manifest, hooks: [] }))).manifest).toBe(manifest)
+})
 
 test("a pattern of file names that could be tried in very many ways still matches", async () => {
   const name = `${"a".repeat(5000)}b`
