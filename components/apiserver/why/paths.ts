@@ -29,7 +29,7 @@ async function answer(exchange: Exchange, { path, query }: RequestInfo, server: 
     ]),
   )
   const api = apiOfSender(exchange.req, server, clock)
-  const words = decodeURIComponent(path.slice(WHY.length + 1))
+  const words = path.slice(WHY.length + 1)
   const namespace = query.get("namespace") ?? undefined
   if (words === "") return exchange.sendJson(200, await whyCluster(api, namespace))
   const object = await objectNamed(api, words, namespace ?? "default").catch((cause: unknown) => {

@@ -28,6 +28,12 @@ describe("GET /k3ts/why", () => {
     expect(JSON.parse(all.stdout)).toMatchObject({ state: "unwell", groups: [{ cause: { code: "node-selector" } }] })
   })
 
+  test.each(["%25zz", "%25", "pod%252Fweb"])("reads the escapes of the path %p once", async (words) => {
+    await using cluster = await startCluster({ nodes: 0 })
+    const { stderr } = await cluster.kubectl(`get --raw /k3ts/why/${words}`)
+    expect(stderr).toContain("Error from server (NotFound)")
+  })
+
   test("needs a right of its own, and shows no more than its sender may read", async () => {
     // given a user who may ask why, and read pods but no nodes
     await using cluster = await startCluster({ nodes: 1 })
