@@ -141,6 +141,7 @@ clusterDomain: example.internal
 featureGates: {EnvFiles: true, ReduceDefaultCrashLoopBackOffDecay: true}
 logging: {format: json, verbosity: 4}
 `
+    for (const name of ["etc/own/resolv.conf", "own/resolv.conf"]) write(name, "nameserver 192.0.2.1\n")
     expect(read(config(text, "etc/kubelet.yaml"))).toMatchObject({
       "kubelet-port": 10350,
       "node-taint": [
