@@ -18,6 +18,7 @@ import { mosquitto } from "./mosquitto.ts"
 import { nats } from "./nats.ts"
 import { nginx } from "./nginx.ts"
 import { nodeExporter } from "./node-exporter.ts"
+import { postgresql } from "./postgresql.ts"
 import { prometheus } from "./prometheus.ts"
 import { python } from "./python.ts"
 import { redis } from "./redis.ts"
@@ -44,6 +45,7 @@ export const PROGRAMS: readonly Program[] = [
   nats,
   redis,
   mariadb,
+  postgresql,
   memcached,
   etcd,
   mosquitto,
