@@ -39,8 +39,8 @@ export const managesWhatIsThere: WriteInvariant = ({ type, object, previous }) =
     ...keys
       .filter((key, at) => keys.indexOf(key) !== at)
       .map((key) => `${nameOf(object)} has the manager ${key} twice`),
-    ...managers.flatMap(({ manager, fieldsV1 }) =>
-      missing(object, (fieldsV1 ?? {}) as FieldTree, "")
+    ...managers.flatMap(({ manager, apiVersion, fieldsV1 }) =>
+      missing(apiVersion === EVENTS ? asNewEvent(object) : object, (fieldsV1 ?? {}) as FieldTree, "")
         .filter((path) => !UNTRACKED.some((pattern) => pattern.test(path)))
         .map((path) => `${nameOf(object)} has no ${path}, which ${manager} manages`),
     ),
@@ -83,6 +83,22 @@ function at(value: unknown, element: string): unknown {
       ),
   )
 }
+
+/** The version in which fields of Events have other names. */
+const EVENTS = "events.k8s.io/v1"
+
+/** The names there of fields. Source: the conversion of Event in pkg/apis/core/v1 and pkg/apis/events/v1. */
+const NEW_NAMES: Readonly<Record<string, string>> = {
+  message: "note",
+  involvedObject: "regarding",
+  reportingComponent: "reportingController",
+  source: "deprecatedSource",
+  firstTimestamp: "deprecatedFirstTimestamp",
+  lastTimestamp: "deprecatedLastTimestamp",
+  count: "deprecatedCount",
+}
+const asNewEvent = (object: object): object =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [NEW_NAMES[name] ?? name, value]))
 
 /** Kinds of which there are most writes, and whose fields are always the same. */
 const FREQUENT: ReadonlySet<string> = new Set(["Event", "Lease"])
