@@ -1,5 +1,6 @@
 import type { Program } from "../program.ts"
 import { alertmanager } from "./alertmanager.ts"
+import { ansible } from "./ansible.ts"
 import { bind9 } from "./bind9.ts"
 import { cdk8s } from "./cdk8s.ts"
 import { clientGo128, clientGo137 } from "./client-go.ts"
@@ -38,6 +39,7 @@ export const PROGRAMS: readonly Program[] = [
   clientGo137,
   python,
   clientNode,
+  ansible,
   cdk8s,
   nodeExporter,
   prometheus,
