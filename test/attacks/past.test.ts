@@ -1,5 +1,7 @@
 /** Requests for the past that read or break what their sender may not, or fill the memory of the server. */
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { nextTurn } from "../../pkg/clock/next-turn.ts"
+import { realClock } from "../../pkg/clock/real.ts"
 import { startServer, type TestServer } from "../harness/server.ts"
 import { type Identities, makeIdentities, NODE } from "./identities.ts"
 import { CORE, makeNodeObjects, selecting } from "./node-objects.ts"
@@ -110,4 +112,54 @@ test("who may write the status of an object does not restore the owners of its f
     body: { metadata: { name: "there", managedFields: [{ ...MANAGER, fieldsV1: { "f:spec": {} } }] } },
   })
   expect(status).toBe(405)
+})
+
+test("the editor of a namespace that was deleted and made again reads nothing of the earlier one", async () => {
+  // given a Secret in a namespace
+  const { administrator, namespaceAdmin } = identities
+  const made = async (path: string, body: object) => {
+    const { status, body: answer } = await administrator.request("POST", path, { body })
+    expect(status).toBe(201)
+    return JSON.parse(answer.toString()) as { metadata: { resourceVersion: string } }
+  }
+  const inside = "/api/v1/namespaces/former"
+  await made("/api/v1/namespaces", { metadata: { name: "former" } })
+  const { metadata } = await made(`${inside}/secrets`, { metadata: { name: "key" }, stringData: { of: "the former" } })
+  const then = `/k3ts/at/${metadata.resourceVersion}`
+  // when it is deleted, and somebody else gets a namespace of the same name
+  await administrator.request("DELETE", inside)
+  while ((await administrator.request("GET", inside)).status !== 404) await nextTurn(realClock)
+  await made("/api/v1/namespaces", { metadata: { name: "former" } })
+  await made("/apis/rbac.authorization.k8s.io/v1/namespaces/former/rolebindings", {
+    metadata: { name: "new-owner" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: namespaceAdmin.user }],
+  })
+  await made(`${inside}/secrets`, { metadata: { name: "key" }, stringData: { of: "the present" } })
+  const get = async (who: typeof administrator, path: string) => {
+    const { status, body } = await who.request("GET", path)
+    return [status, body.toString().includes(btoa("the former")), body.toString().includes(btoa("the present"))]
+  }
+  // then the new one reads what was since
+  for (const path of [`${inside}/secrets`, `${inside}/secrets/key`]) {
+    expect(await get(namespaceAdmin, `/k3ts/at/now${path}`)).toEqual([200, false, true])
+    expect(await get(namespaceAdmin, `${then}${path}`)).toEqual([403, false, false])
+    expect(await get(namespaceAdmin, `/k3ts/history${path}?objects=true`)).toEqual([200, false, true])
+    // and the administrator everything
+    expect(await get(administrator, `${then}${path}`)).toEqual([200, true, false])
+    expect(await get(administrator, `/k3ts/history${path}?objects=true`)).toEqual([200, true, true])
+  }
+  // and the same for the history of all kinds
+  await made("/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+    metadata: { name: "history" },
+    rules: [{ nonResourceURLs: ["/k3ts/history"], verbs: ["get"] }],
+  })
+  await made("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+    metadata: { name: "history" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "history" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: namespaceAdmin.user }],
+  })
+  const all = "/k3ts/history?namespace=former&objects=true"
+  expect(await get(namespaceAdmin, all)).toEqual([200, false, true])
+  expect(await get(administrator, all)).toEqual([200, true, true])
 })

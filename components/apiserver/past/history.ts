@@ -16,6 +16,7 @@ import { storageKey, storagePrefix, viewOf } from "../cacher/view.ts"
 import { resourceOf } from "../http/resource-request.ts"
 import { sendParts } from "../http/send-parts.ts"
 import { historyBody } from "./history-body.ts"
+import { isFormer } from "./former-namespace.ts"
 import { beginning, momentOf } from "./moment.ts"
 import type { PastOptions } from "./past-options.ts"
 import { revisionsOfTurn } from "./rewind.ts"
@@ -116,7 +117,11 @@ function wantedOf(options: PastOptions, info: RequestInfo, user: UserInfo): Want
   const ref = { namespace: info.namespace, name: info.name }
   const place =
     info.name === "" ? { prefix: storagePrefix(resource, info.namespace) } : { key: storageKey(resource, ref) }
-  return { ...common, ...place, readable: () => true }
+  return {
+    ...common,
+    ...place,
+    readable: info.namespace === "" ? () => true : ofOneKind(options, user, info, resource),
+  }
 }
 
 function limitOf(text = ""): number {
@@ -126,6 +131,21 @@ function limitOf(text = ""): number {
   throw badRequest(`limit: ${JSON.stringify(text)}: must be a whole number above 0`)
 }
 
+/** Returns which writes to objects of a kind in a namespace a user may read, who may read the present ones. */
+function ofOneKind(
+  { registry: { authorizer, storage } }: PastOptions,
+  user: UserInfo,
+  { verb, namespace }: RequestInfo,
+  { group, version, plural }: Resource,
+): Wanted["readable"] {
+  let decided: MaybePromise<AuthorizationDecision> | undefined
+  return ({ revision }) => {
+    if (!isFormer(storage, namespace, revision)) return true
+    decided ??= authorizer.authorize({ user, verb, group, version, resource: plural, namespace: undefined })
+    return whenReady(decided, ({ allowed }) => allowed)
+  }
+}
+
 /**
  * Returns which objects of all kinds a user may read: those that the user may list, in one namespace or, if it is
  * empty, in all. Leases and Events are left out, which are many and tell of themselves.
@@ -133,16 +153,18 @@ function limitOf(text = ""): number {
 function ofAllKinds({ registry, scheme }: PastOptions, user: UserInfo, only: string): Wanted["readable"] {
   const kinds = kindsByPrefix(scheme)
   const known = new Map<string, boolean>()
-  return ({ key }) => {
+  return ({ key, revision }) => {
     const resource = kinds.get(prefixOf(key))
     if (resource === undefined || resource.highChurn === true || resource.ttlSeconds !== undefined) return false
     const namespace = resource.scope === "Namespaced" ? key.split("/", 5)[4] : undefined
     if (only !== "" && namespace !== only) return false
-    const place = `${resource.prefix} ${namespace ?? ""}`
+    const isOfFormer = namespace !== undefined && isFormer(registry.storage, namespace, revision)
+    const where = isOfFormer ? undefined : namespace
+    const place = `${resource.prefix} ${where ?? ""}`
     const decided = known.get(place)
     if (decided !== undefined) return decided
     const { group, version, plural } = resource
-    const attributes = { user, verb: "list", group, version, resource: plural, namespace }
+    const attributes = { user, verb: "list", group, version, resource: plural, namespace: where }
     return whenReady(registry.authorizer.authorize(attributes), ({ allowed }: AuthorizationDecision) => {
       known.set(place, allowed)
       return allowed

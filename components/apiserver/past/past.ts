@@ -3,7 +3,7 @@
  * path had at that point, and `GET /k3ts/history/<path of the API>` are the writes of an object, or of all objects that
  * a list has. Both have passed authentication and authorization as a get or a list of the path behind the prefix.
  */
-import { ApiError } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError, forbidden } from "../../../pkg/apimachinery/errors.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Resource } from "../../../pkg/apimachinery/resource.ts"
 import type { Exchange } from "../call/exchange.ts"
@@ -17,6 +17,7 @@ import { decodeToken } from "../registry/continue-token.ts"
 import type { RegistryContext } from "../registry/context.ts"
 import { apiErrorFrom } from "../registry/errors.ts"
 import { perform } from "../registry/registry.ts"
+import { isFormer } from "./former-namespace.ts"
 import { serveHistory } from "./history.ts"
 import type { PastOptions } from "./past-options.ts"
 import { momentOf, type Moment } from "./moment.ts"
@@ -47,6 +48,8 @@ export function createPast(options: PastOptions): Past {
       checkKept(resource)
       if (info.subresource !== "" && info.subresource !== "status" && info.subresource !== "scale") throw noSuchMethod()
       const moment = momentOfRequest(registry, past, info)
+      if (info.namespace !== "" && isFormer(registry.storage, info.namespace, moment.revision))
+        await checkFormer(registry, resource, info, user)
       return serveResource({ exchange, info, user, grant, body: new Uint8Array() }, resource, {
         pipeline: pipelineAt(registry, moment),
         scheme,
@@ -63,6 +66,23 @@ function checkKept({ highChurn, plural, verbs }: Resource): void {
   if (highChurn === true)
     throw new ApiError("MethodNotAllowed", `${plural} have no past: only their newest state is kept`)
   if (!verbs.includes("list")) throw noSuchMethod()
+}
+
+/** @throws ApiError Forbidden for a user who may not read these objects in all namespaces */
+async function checkFormer(
+  { authorizer }: RegistryContext,
+  { group, version, plural }: Resource,
+  { verb, namespace, name }: RequestInfo,
+  user: UserInfo,
+): Promise<void> {
+  const { allowed } = await authorizer.authorize({ user, verb, group, version, resource: plural, namespace: undefined })
+  if (allowed) return
+  throw forbidden(
+    { group, plural },
+    name,
+    `the namespace ${JSON.stringify(namespace)} did not exist then, or was another of the same name, ` +
+      `of which only those may read who may ${verb} ${plural} in all namespaces`,
+  )
 }
 
 /** Later pages of a list are of the revision of the first one, though "10m ago" means a later one by then. */
