@@ -242,8 +242,17 @@ const ROWS: readonly Row[] = [
   {
     user: "system:kube-scheduler",
     manager: "kube-scheduler",
-    source: "pkg/scheduler: util/utils.go PatchPodStatus, framework/preemption, plugins/volumebinding, defaultbinder",
-    writes: ["create pods/binding", "delete pods", "patch pods/status (strategic)", "update persistentvolumeclaims"],
+    source:
+      "pkg/scheduler: util/utils.go PatchPodStatus, framework/preemption, plugins/volumebinding, defaultbinder; " +
+      "client-go tools/events",
+    writes: [
+      "create events.events.k8s.io",
+      "create pods/binding",
+      "delete pods",
+      "patch events.events.k8s.io (strategic)",
+      "patch pods/status (strategic)",
+      "update persistentvolumeclaims",
+    ],
   },
   {
     user: "system:node",
