@@ -23,7 +23,12 @@ const LONGEST = 16 * 1024
 export const quote = (text: string): string =>
   `'${quoted(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 
-const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",")
+/** Returns digits with a comma between thousands. */
+function grouped(digits: string): string {
+  const groups: string[] = []
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end))
+  return groups.join(",")
+}
 
 /** Returns a whole number as messages have it: with commas between thousands. */
 export const count = (value: number): string => grouped(String(value))

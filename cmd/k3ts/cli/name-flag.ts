@@ -15,5 +15,10 @@ export function namingFlag(err: unknown, shape: FlagShape, flags: Readonly<Recor
     .sort((a, b) => String(b.file).length - String(a.file).length)
   const [found] = named
   if (found === undefined || named.some(({ name }) => message.includes(`--${name}`))) return err
-  return new UsageError(`--${found.name} cannot be used:\n${message}`, { cause: err })
+  const text = `--${found.name} cannot be used:${message.includes("\n") ? "\n" : " "}${message}`
+  return isOfMachine(err) ? new Error(text, { cause: err }) : new UsageError(text, { cause: err })
 }
+
+/** Whether the system refused a file: then the same command may succeed later, so that its usage is not wrong. */
+const isOfMachine = (err: unknown): boolean =>
+  err instanceof Error && err.cause instanceof Error && "errno" in err.cause && "syscall" in err.cause
