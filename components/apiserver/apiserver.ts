@@ -19,6 +19,7 @@ import { askAggregated, type AskAggregated } from "./aggregator/in-process.ts"
 import { RemoteKinds } from "./aggregator/remote-kinds.ts"
 import { clusterImage, type ClusterImage } from "./cluster-image.ts"
 import { auditedBeside } from "./audit/audited-beside.ts"
+import { openedAudit } from "./audit/opened-audit.ts"
 import { assembledAuthenticator } from "./authentication/assembled-authenticator.ts"
 import { openedAuthorization } from "./authorization/opened-authorization.ts"
 import { openedSignIn } from "./authentication/opened-sign-in.ts"
@@ -203,16 +204,7 @@ export function createApiServer(context: Context, config: ApiServerConfig): ApiS
       client: () => ownClient,
       expiresIn: (seconds) => serverMetrics.certificateExpiresIn(seconds),
     })
-    const audit =
-      config.audit === undefined
-        ? undefined
-        : (await loaded(clock, import("./audit/create-audit.ts"))).createAudit(config.audit, {
-            clock,
-            random,
-            log,
-            scheme,
-            metrics,
-          })
+    const audit = await openedAudit(config.audit, { clock, random, log, scheme, metrics })
     const plane = await startApiCore({
       storage,
       clock,

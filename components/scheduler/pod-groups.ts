@@ -36,7 +36,7 @@ export interface PodGroupTools extends Pick<ComponentContext, "client" | "inform
 
 /** Schedules pods that belong to PodGroups. Present only where PodGroups are served. */
 export interface PodGroups {
-  /** Returns what the queue knows of groups for pods of a profile. */
+  /** Returns the plugins that the queue asks about a pod of a group: those of its profile, and what knows of groups. */
   pluginsOf(profile: Profile): readonly Plugin[]
   /** Whether the pod is scheduled with its group. */
   belongs(pod: Pod): boolean

@@ -41,7 +41,7 @@ export interface Shared {
   readonly observer: SchedulerObserver | undefined
   readonly prefers: CycleContext["prefers"]
   /** The machine that Events name. */
-  readonly host: string
+  readonly host: string | undefined
   /** Returns the plugins of one's own that the profile has, and the extenders. */
   externalsOf(profile: ProfileSettings): readonly External[]
   isRunning(): boolean
@@ -87,7 +87,7 @@ const pointTimer = (observer: SchedulerObserver, clock: Clock, profile: string):
 
 function createProfile(
   { client, informers, clock, random, log: root }: ComponentContext,
-  { cache, nominations, queue, observer, prefers, host, externalsOf, isRunning }: Shared,
+  { cache, nominations, queue, observer, prefers, host = "control-plane", externalsOf, isRunning }: Shared,
   objects: PluginObjects,
   settings: ProfileSettings | undefined,
   ignored: readonly string[],

@@ -54,6 +54,8 @@ export interface Scheduler extends Component {
   diagnosis(pod: Pod): Diagnosis | undefined
 }
 
+const SET_ASIDE = { action: "Scheduling", note: skippedBy("scheduler") }
+
 /** Binds pods to nodes. Source: pkg/scheduler/scheduler.go, schedule_one.go, eventhandlers.go. */
 export const createScheduler = (context: ComponentContext, config: SchedulerConfig = {}): Scheduler =>
   new SchedulingLoop(context, config)
@@ -85,8 +87,7 @@ class SchedulingLoop implements Scheduler {
   #awake = false
   #startAt = 0
 
-  constructor(context: ComponentContext, config: SchedulerConfig) {
-    const { observer, settings, externals, podGroups, prefers, host = "control-plane" } = config
+  constructor(context: ComponentContext, { observer, settings, externals, podGroups, prefers, host }: SchedulerConfig) {
     this.#podGroups = podGroups
     this.#component = context
     this.#tracing = context.tracing?.of("kube-scheduler")
@@ -96,9 +97,7 @@ class SchedulingLoop implements Scheduler {
     this.#settings = settings
     const pluginsFor = (pod: Pod) => {
       const profile = this.#profileOf(pod)
-      return this.#groups?.belongs(pod) === true
-        ? [...profile.plugins, ...this.#groups.pluginsOf(profile)]
-        : profile.plugins
+      return this.#groups?.belongs(pod) === true ? this.#groups.pluginsOf(profile) : profile.plugins
     }
     const backoffs = settings && { initialMs: settings.initialBackoffMs, maxMs: settings.maxBackoffMs }
     const hooks = externals && {
@@ -317,10 +316,7 @@ class SchedulingLoop implements Scheduler {
     const { pod } = queued
     const fate = this.#place?.fate(keyFrom(pod.metadata), () => editionOf(pod)) ?? "go"
     if (fate === "go") return false
-    if (fate === "skip") {
-      const told = { action: "Scheduling", note: skippedBy("scheduler") }
-      this.#profileOf(pod).context.events.event(pod, "Warning", "SetAside", told)
-    }
+    if (fate === "skip") this.#profileOf(pod).context.events.event(pod, "Warning", "SetAside", SET_ASIDE)
     this.#queue.failed(queued, new Set())
     return true
   }

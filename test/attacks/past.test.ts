@@ -75,6 +75,11 @@ test("a list of the past at one more revision is refused as too old", async () =
   expect(status).toBe(410)
 })
 
+test("why something is not well is not answered for a moment of the past by what is now", async () => {
+  for (const path of ["", "/pod/there?namespace=default"])
+    expect((await read("administrator", `/k3ts/at/now/k3ts/why${path}`)).status).toBe(405)
+})
+
 const MANAGER = { manager: "x", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1" }
 test.each([{ "f:data": 5 }, { "k:{bad": {} }, "text"])(
   "malformed owners of fields (%j) are not restored, so that others can apply the object",

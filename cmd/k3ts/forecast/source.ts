@@ -1,5 +1,6 @@
 import { readObjects, type SnapshotContent } from "../../../components/cluster/testing/snapshot.ts"
 import { realClock } from "../../../pkg/clock/real.ts"
+import { madeOnce } from "../../../pkg/cache/made-once.ts"
 import { kubectlOutput } from "../run-kubectl.ts"
 import { anyText } from "../cli/flag-type.ts"
 import { value, type FlagsOf } from "../cli/flags.ts"
@@ -48,10 +49,11 @@ export async function readCluster(flags: readonly string[]): Promise<Source> {
     const { code, stdout } = await kubectlOutput(["get", "--raw", path, ...flags])
     return code === 0 ? (JSON.parse(stdout) as unknown) : undefined
   }
-  const metrics = async () => {
+  // Megabytes in a large cluster, and read for the gates and for the use of old versions.
+  const metrics = madeOnce(async () => {
     const found = await kubectlOutput(["get", "--raw", "/metrics", ...flags])
     return found.code === 0 ? found.stdout : undefined
-  }
+  })
   const { settings, kinds, left: unset } = await liveSettings(read, metrics)
   const { left, ...content } = await liveObjects(read, realClock.now(), kinds)
   return {

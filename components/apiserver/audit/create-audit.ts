@@ -41,7 +41,7 @@ export interface Audit {
   ownCalls(pipeline: Pipeline): Pipeline
 }
 
-interface AuditParts {
+export interface AuditParts {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger

@@ -63,11 +63,9 @@ export function routed(options: ServerOptions): Stage<AuthorizedCall, RoutedCall
 }
 
 /** @throws ApiError for what nobody can do in the past, or nobody has kept */
-function checkPast(
-  { isResource, verb, subresource }: RequestInfo,
-  { wants }: PastPath,
-  remote: RemoteService | undefined,
-): void {
+function checkPast(info: RequestInfo, { wants }: PastPath, remote: RemoteService | undefined): void {
+  const { isResource, verb, subresource } = info
+  if (isWhyPath(info)) throw new ApiError("MethodNotAllowed", "why something is not well is told of now only")
   // Who may write the status alone must not say who owns the other fields.
   if (wants === "restore" && subresource !== "")
     throw new ApiError("MethodNotAllowed", "objects are restored as a whole, and not through a subresource")

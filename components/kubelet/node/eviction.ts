@@ -138,7 +138,8 @@ export class EvictionManager {
   /** Whether what the last evicted pod had on the disk may still be there. */
   #isBeingFreed(signal: Signal, observations: Observations): boolean {
     const waited = this.#parts.context.clock.monotonic() - this.#cleanedUpAt
-    if (waited < FREEING_MS || waited >= SLOW_FREEING_MS) return waited < FREEING_MS
+    if (waited < FREEING_MS) return true
+    if (waited >= SLOW_FREEING_MS) return false
     const [before, now] = [this.#atEviction[signal], observations[signal]]
     return before !== undefined && now !== undefined && now.available < before.available + MARGIN * now.capacity
   }

@@ -47,9 +47,9 @@ class PodGroupScheduler implements PodGroups {
   }
 
   pluginsOf(profile: Profile): readonly Plugin[] {
-    if (groupPluginsOf(profile, this.#tools.features).gates) return [this.#gang]
+    if (groupPluginsOf(profile, this.#tools.features).gates) return [...profile.plugins, this.#gang]
     const { preEnqueue: _off, ...events } = this.#gang
-    return [events]
+    return [...profile.plugins, events]
   }
 
   async follow(): Promise<() => void> {

@@ -143,15 +143,16 @@ describeOnNode("a node's own paths", () => {
   })
 
   test("are the numbers that kubectl top shows", async () => {
-    // given a pod that uses a fifth of a core; its usage is known after two measurements
+    // given a pod that uses a fifth of a core, on a busy machine not at once; its usage is known after two measurements
     const shown = async () => (await cluster.kubectl.run(["top", "pod", "busy", "--containers", "--no-headers"])).out
-    let lines: string[][]
-    do lines = (await shown()).split("\n").map((line) => line.trim().split(/\s+/))
-    while (lines.length < 2)
+    let cpu: Partial<Record<string, number>>
+    do {
+      const lines = (await shown()).split("\n").map((line) => line.trim().split(/\s+/))
+      cpu = Object.fromEntries(lines.map(([, name = "", cores = ""]) => [name, Number.parseInt(cores)]))
+    } while (!(cpu["burns"]! >= 100))
     // then
-    const cpu = Object.fromEntries(lines.map(([, name = "", cores = ""]) => [name, Number.parseInt(cores)]))
-    expect(cpu["burns"]).toBeWithin(1, 300)
-    expect(cpu["rests"]).toBeLessThan(cpu["burns"]!)
+    expect(cpu["burns"]).toBeWithin(100, 300)
+    expect(cpu["rests"]).toBeLessThan(50)
     expect(await cluster.kubectl.ok("top node --no-headers")).toMatch(/^\S+\s+\d+m\s+\d+%\s+\d+Mi\s+\d+%/)
     // and a user without rights gets no numbers
     const refused = await cluster.kubectl.run(["top", "pod", "--as", "somebody"])
