@@ -1,8 +1,8 @@
 /**
  * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments all, and then only failures are told one
  * by one; with paths those below them. `--slowest` lists the files that took longest. `--lanes=N` says how many parts
- * run at a time, by default one more than there are processors; `--patience=N` multiplies the time limits. The last
- * line is always `N passed, N failed`, with `, N skipped` where some were.
+ * run at a time, by default one more than there are processors; `--patience=N` multiplies the time limits. What
+ * failed is told again at the end. The last line is always `N passed, N failed`, with `, N skipped` where some were.
  */
 import { spawnSync } from "node:child_process"
 import { availableParallelism } from "node:os"
@@ -26,12 +26,15 @@ let skipped = 0
 // .ci/run counts a failed check among the failures, so that the last line tells the whole truth.
 let failed = process.env["K3TS_FAILED_BEFORE"] ? 1 : 0
 const files: (readonly [path: string, milliseconds: number])[] = []
+/** Every failure in a line, told again at the end: of a long output often only the end is kept. */
+const failures: string[] = failed > 0 ? ["npm run check"] : []
 
 const say = (text: string) => process.stdout.write(text)
 
 /** Counts a failure that is not a test's own. */
 function countFailure(what: string): void {
   failed++
+  failures.push(what)
   say(`FAILED: ${what}\n`)
 }
 
@@ -41,6 +44,7 @@ async function finish(): Promise<never> {
     for (const [path, ms] of files.toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST))
       say(`${(ms / 1000).toFixed(1).padStart(7)} ${path}\n`)
   }
+  if (failures.length > 0) say(`\n==> What failed\n${failures.map((line) => `  ${line}\n`).join("")}`)
   const last = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`
   // What a slow reader of a pipe has not taken yet would be lost with the process.
   await new Promise<void>((resolve) => process.stdout.write(last, () => resolve()))
@@ -77,6 +81,7 @@ async function run(part: Part): Promise<void> {
   failed += outcome.failed
   skipped += outcome.skipped
   files.push(...Object.entries(outcome.files))
+  failures.push(...outcome.failures.map((title) => `${name}: ${title}`))
   outcome.faults.forEach(countFailure)
   say(
     `==> ${name}: ${outcome.passed} passed, ${outcome.failed} failed, ${outcome.skipped} skipped in ` +

@@ -1,3 +1,5 @@
+import type { Summary } from "./summary.ts"
+
 /** A part of `npm test`: a `bun test` of its own, so that a part that crashes hides no other. */
 export interface Part {
   /** The folder or files, as one names them on the command line. */
@@ -20,10 +22,7 @@ export interface Part {
 }
 
 /** What a part has come to. */
-export interface Outcome {
-  readonly passed: number
-  readonly failed: number
-  readonly skipped: number
+export interface Outcome extends Summary {
   /** What failed though no test says so, such as a crash. Each counts as one failure. */
   readonly faults: readonly string[]
   /** Milliseconds that each file took, by its path. */

@@ -2,7 +2,6 @@ import { expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { everyPart, leftOutOf, partsOf } from "./parts.ts"
-import { summaryOf } from "./summary.ts"
 
 const ROOT = join(import.meta.dirname, "../..")
 
@@ -51,10 +50,4 @@ test("a folder with a test that runs alone has a part for that test", () => {
   const [folder, alone] = partsOf(ROOT, "test/e2e/node")
   expect(alone?.name).toBe("test/e2e/node/killall.test.ts")
   expect(leftOutOf(folder!)).toEqual([alone!.name])
-})
-
-test("a summary counts errors as failures, and what is to do as skipped", () => {
-  // given what a test itself wrote, and the end of bun's output
-  const output = "7 pass\nsomething\n\n 58 pass\n 3 skip\n 1 todo\n 2 fail\n 1 error\n 120 expect() calls\n"
-  expect(summaryOf(output)).toEqual({ passed: 58, failed: 3, skipped: 4 })
 })

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Subprocess } from "bun"
 import type { Outcome, Part } from "./part.ts"
-import { summaryOf } from "./summary.ts"
+import { type Summary, summaryOf } from "./summary.ts"
 
 /** Seconds from SIGTERM, on which tests remove what they have set up, to SIGKILL. */
 const GRACE = 10
@@ -77,7 +77,7 @@ export async function runPart(
 
 function faultsOf(
   { name, limit }: Part,
-  { passed, failed, skipped }: ReturnType<typeof summaryOf>,
+  { passed, failed, skipped }: Summary,
   code: number | null,
   tooLong: boolean,
 ): readonly string[] {
