@@ -1,8 +1,9 @@
 /**
- * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments all, and then only failures are told one
- * by one; with paths those below them. `--slowest` lists the files that took longest. `--lanes=N` says how many parts
- * run at a time, by default one more than there are processors; `--patience=N` multiplies the time limits. What
- * failed is told again at the end. The last line is always `N passed, N failed`, with `, N skipped` where some were.
+ * Runs the tests of `npm test`, which hack/test.sh sets up. Without arguments it runs all, tells only failures one by
+ * one, and tries files that failed beside others once more, alone (second-try.ts). With paths it runs what is below
+ * them, once. `--slowest` lists the files that took longest. `--lanes=N` says how many parts run at a time, by default
+ * one more than there are processors; `--patience=N` multiplies the time limits. What failed is told again at the end.
+ * The last line is always `N passed, N failed`, with `, N skipped` where some were.
  */
 import { spawnSync } from "node:child_process"
 import { availableParallelism } from "node:os"
@@ -11,6 +12,8 @@ import { lanesFor, runInLanes } from "./lanes.ts"
 import type { Part } from "./part.ts"
 import { everyPart, filesOf, leftOutOf, partsOf } from "./parts.ts"
 import { endParts, runPart } from "./run-part.ts"
+import { type FailedFile, failedFilesOf, passedAlone } from "./second-try.ts"
+import type { Failure } from "./summary.ts"
 
 const ROOT = join(import.meta.dirname, "../..")
 const SLOWEST = 30
@@ -27,7 +30,8 @@ let skipped = 0
 let failed = process.env["K3TS_FAILED_BEFORE"] ? 1 : 0
 const files: (readonly [path: string, milliseconds: number])[] = []
 /** Every failure in a line, told again at the end: of a long output often only the end is kept. */
-const failures: string[] = failed > 0 ? ["npm run check"] : []
+let failures: string[] = failed > 0 ? ["npm run check"] : []
+const failedFiles: FailedFile[] = []
 
 const say = (text: string) => process.stdout.write(text)
 
@@ -36,6 +40,22 @@ function countFailure(what: string): void {
   failed++
   failures.push(what)
   say(`FAILED: ${what}\n`)
+}
+
+const lineOf = ({ name }: Part, { file, title }: Failure) => `${file ?? name}: ${title}`
+
+/** Tries once more what failed, counts what passed then, and tells of it. */
+async function tryAgain(): Promise<void> {
+  const passedNow = await passedAlone(failedFiles, (part, seed) => {
+    say(`\n==> Trying ${part.name} again, alone\n`)
+    return runPart(ROOT, part, [], say, seed === undefined ? {} : { K3TS_SEED: seed })
+  })
+  const lines = passedNow.flatMap(({ part, failures }) => failures.map((failure) => lineOf(part, failure)))
+  if (lines.length === 0) return
+  passed += lines.length
+  failed -= lines.length
+  failures = failures.filter((line) => !lines.includes(line))
+  say(`\n==> What failed beside other parts, and passed alone\n${lines.map((line) => `  ${line}\n`).join("")}`)
 }
 
 async function finish(): Promise<never> {
@@ -81,7 +101,8 @@ async function run(part: Part): Promise<void> {
   failed += outcome.failed
   skipped += outcome.skipped
   files.push(...Object.entries(outcome.files))
-  failures.push(...outcome.failures.map((title) => `${name}: ${title}`))
+  failedFiles.push(...failedFilesOf(part, outcome))
+  failures.push(...outcome.failures.map((failure) => lineOf(part, failure)))
   outcome.faults.forEach(countFailure)
   say(
     `==> ${name}: ${outcome.passed} passed, ${outcome.failed} failed, ${outcome.skipped} skipped in ` +
@@ -102,4 +123,5 @@ const parts = (paths.length === 0 ? everyPart(ROOT) : paths.flatMap((path) => pa
   limit: part.limit * patience,
 }))
 await runInLanes(parts, lanes, run)
+if (paths.length === 0) await tryAgain()
 await finish()

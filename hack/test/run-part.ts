@@ -17,12 +17,13 @@ export function endParts(): void {
   for (const child of running) signal(child, "SIGTERM")
 }
 
-/** Runs a part, and calls `onOutput` with what it writes as it writes it. */
+/** Runs a part, and calls `onOutput` with what it writes as it writes it. `env` is added to the environment. */
 export async function runPart(
   root: string,
   part: Part,
   options: readonly string[],
   onOutput: (text: string) => void,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "k3ts-tests-"))
   const [log, timings] = [join(folder, "log"), join(folder, "timings.json")]
@@ -37,7 +38,7 @@ export async function runPart(
     detached: true,
     // Test clusters freeze all that they store, not only what they give to tests: a component of ours that changes a
     // shared object fails where it does so.
-    env: { ...process.env, K3TS_FROZEN: "all" },
+    env: { ...process.env, K3TS_FROZEN: "all", ...env },
   })
   closeSync(file)
   running.add(child)
