@@ -51,12 +51,20 @@ export const followsMetrics: WriteInvariant = (write, seen) => {
   return problems.map((problem) => `${nameOf(object)} ${problem}`)
 }
 
-/** An autoscaler does not take back within five minutes what it has scaled up to, unless its bounds change. */
+/** Whether an autoscaler stands still because its target was set to no replicas by somebody else. */
+const isDisabled = ({ status }: HorizontalPodAutoscaler): boolean =>
+  status.conditions?.some(({ type, reason }) => type === "ScalingActive" && reason === "ScalingDisabled") === true
+
+/**
+ * An autoscaler does not take back within five minutes what it has scaled up to, unless its bounds change or its target
+ * is set to no replicas. Source: podautoscaler/horizontal.go.
+ */
 export const staysUp: WriteInvariant = (write, seen) => {
   const { object, previous, type } = write
   if (object.kind !== "HorizontalPodAutoscaler" || type !== "update" || previous === undefined) return []
   const [is, was] = [object as HorizontalPodAutoscaler, previous as HorizontalPodAutoscaler]
   if (!isBy(write, "horizontal-pod-autoscaler") || is.status.desiredReplicas >= was.status.desiredReplicas) return []
+  if (isDisabled(is)) return []
   const since = seen.now - STABILIZATION_MS + 1000
   if (!seen.course.wasCalm(since, seen.now)) return []
   const states = seen.recent<HorizontalPodAutoscaler>("HorizontalPodAutoscaler", is.metadata.uid, since)

@@ -304,7 +304,12 @@ describe("an invariant of controllers", () => {
   ])
   const grown = [scaler(2, 2, 50), scaler(2, 4, 100, { lastScaleTime: at(15) }, 15)]
   const shrunk = (after: number) => [...grown, scaler(4, 2, 20, { lastScaleTime: at(after) }, after)]
-  finds("staysUp", [{ says: "goes down to 2 within five minutes after 4", broken: shrunk(200), sound: shrunk(330) }])
+  const disabled = { conditions: [{ type: "ScalingActive", status: "False", reason: "ScalingDisabled" }] }
+  const stopped = (more: object) => [...grown, scaler(0, 0, 0, more, 100)]
+  finds("staysUp", [
+    { says: "goes down to 2 within five minutes after 4", broken: shrunk(200), sound: shrunk(330) },
+    { says: "goes down to 0 within five minutes after 4", broken: stopped({}), sound: stopped(disabled) },
+  ])
 
   const quota = (hard: object): Step => ({
     object: make("ResourceQuota", "cpus", { spec: { hard }, status: { hard } }),
