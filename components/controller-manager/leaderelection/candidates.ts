@@ -13,31 +13,52 @@ export const millis = (time: string | undefined): number | undefined =>
 export const validUntil = ({ spec }: LeaseCandidate): number => (millis(spec.renewTime) ?? -Infinity) + VALID_MS
 
 const ZERO: SemanticVersion = { numbers: [0n, 0n, 0n], identifiers: [] }
-const emulated = ({ spec }: LeaseCandidate) => parseVersion(spec.emulationVersion ?? "") ?? ZERO
-const binary = ({ spec }: LeaseCandidate) => parseVersion(spec.binaryVersion) ?? ZERO
+
+/** A candidate with its versions read: a version can be long, and each is compared with many. */
+interface Versions {
+  readonly candidate: LeaseCandidate
+  /** Undefined where the candidate has none. */
+  readonly emulated: SemanticVersion | undefined
+  readonly binary: SemanticVersion | undefined
+}
+
+const versionsOf = (candidate: LeaseCandidate): Versions => ({
+  candidate,
+  emulated: parseVersion(candidate.spec.emulationVersion ?? ""),
+  binary: parseVersion(candidate.spec.binaryVersion),
+})
 
 /**
  * Returns the candidate that behaves as the oldest version, of these the one whose program is the oldest, of these the
  * one that was there first; undefined where none has versions. Source: pickBestLeaderOldestEmulationVersion.
  */
-export const oldestVersion = (candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined =>
-  candidates
-    .filter(({ spec }) => parseVersion(spec.emulationVersion ?? "") !== undefined && parseVersion(spec.binaryVersion))
-    .toSorted(
-      (a, b) =>
-        compareVersions(emulated(a), emulated(b)) ||
-        compareVersions(binary(a), binary(b)) ||
-        ((a.metadata.creationTimestamp ?? "") > (b.metadata.creationTimestamp ?? "") ? 1 : -1),
-    )[0]
+export function oldestVersion(candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined {
+  let oldest: Versions | undefined
+  for (const one of candidates.map(versionsOf))
+    if (one.emulated !== undefined && one.binary !== undefined && (oldest === undefined || isOlder(one, oldest)))
+      oldest = one
+  return oldest?.candidate
+}
+
+function isOlder(a: Versions, b: Versions): boolean {
+  const order =
+    compareVersions(a.emulated ?? ZERO, b.emulated ?? ZERO) || compareVersions(a.binary ?? ZERO, b.binary ?? ZERO)
+  const since = ({ candidate }: Versions) => candidate.metadata.creationTimestamp ?? ""
+  return order === 0 ? since(a) < since(b) : order < 0
+}
 
 /**
- * Returns the strategy of the candidate with the newest program. Source: pickBestStrategy. @throws Error where two of
- * the newest want different ones
+ * Returns the strategy of the candidate with the newest program, which need not have a version. Source:
+ * pickBestStrategy. @throws Error where there is none, or two of the newest want different ones
  */
 export function strategyOf(candidates: readonly LeaseCandidate[]): string {
-  const newest = candidates.reduce((best, one) => (compareVersions(binary(best), binary(one)) < 0 ? one : best))
-  const other = candidates.find(
-    (one) => compareVersions(binary(one), binary(newest)) === 0 && one.spec.strategy !== newest.spec.strategy,
+  const all = candidates.map((candidate) => ({
+    ...candidate,
+    version: parseVersion(candidate.spec.binaryVersion) ?? ZERO,
+  }))
+  const newest = all.reduce((best, one) => (compareVersions(best.version, one.version) < 0 ? one : best))
+  const other = all.find(
+    (one) => one.spec.strategy !== newest.spec.strategy && compareVersions(one.version, newest.version) === 0,
   )
   if (other === undefined) return newest.spec.strategy ?? ""
   throw new Error(
