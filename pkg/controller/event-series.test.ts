@@ -121,3 +121,16 @@ test("an event that the API cannot take is tried again", async () => {
   await cluster.advance("10s")
   expect(await given.events()).toMatchObject([{ note: "one" }])
 })
+
+test.each([
+  ["that is as long as can be stays whole", "é".repeat(512), "é".repeat(512)],
+  ["that is longer is cut at a character, and says so", "é".repeat(513), `${"é".repeat(510)} ...`],
+  ["is cut before a character of which there is room for a part", `a${"é".repeat(600)}`, `a${"é".repeat(509)} ...`],
+])("a note %s", async (_title, note, kept) => {
+  await using given = await running()
+  // when
+  given.recorder.event(given.pod, "Warning", "FailedScheduling", told(note))
+  await given.cluster.settle()
+  // then
+  expect((await given.events()).map(({ note: written }) => written)).toEqual([kept])
+})

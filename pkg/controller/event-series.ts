@@ -19,10 +19,15 @@ const RETRY_MS = 10_000
 /** The longest `reportingInstance`, in characters. */
 const LONGEST_INSTANCE = 128
 
+/** The longest note that events.k8s.io takes, in bytes, and what ends one that was longer. */
+const LONGEST_NOTE = 1024
+const CUT = " ..."
+
 /** What is reported of an object. */
 export interface Told {
   /** What was done, or has failed. */
   readonly action: string
+  /** Longer ones than 1024 bytes are cut, as kube-scheduler does. */
   readonly note: string
   /** A second object that took part. */
   readonly related?: KubeObject
@@ -56,6 +61,13 @@ const referenceTo = ({ apiVersion, kind, metadata }: KubeObject) => ({
   ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
   ...(metadata.resourceVersion === undefined ? {} : { resourceVersion: metadata.resourceVersion }),
 })
+
+function noteOf(note: string): string {
+  const bytes = Buffer.from(note)
+  if (bytes.length <= LONGEST_NOTE) return note
+  // The decoder waits for the rest of a character that is cut in two, and so leaves it out.
+  return new TextDecoder().decode(bytes.subarray(0, LONGEST_NOTE - CUT.length), { stream: true }) + CUT
+}
 
 /**
  * Creates a recorder for a component that reports by events.k8s.io, as kube-scheduler does. `controller` is the
@@ -109,7 +121,7 @@ class Recorder implements SeriesRecorder {
         reason,
         regarding,
         ...(other === undefined ? {} : { related: other }),
-        note,
+        note: noteOf(note),
         type,
       },
       series: undefined,

@@ -18,3 +18,24 @@ test("a core event with an empty series can be read and written as an event of e
     series: { count: 0, lastObservedTime: null },
   })
 })
+
+test.each([
+  ["of 1024 bytes is taken", "é".repeat(512), []],
+  ["of 512 characters in more bytes is refused", `${"é".repeat(512)}a`, ["message"]],
+])("a note %s", (_title, note, fields) => {
+  // when
+  const event = {
+    metadata: { name: "a", namespace: "default" },
+    eventTime: "2026-01-01T00:00:00.000000Z",
+    reportingController: "example.com/operator",
+    reportingInstance: "operator-1",
+    action: "Reconcile",
+    reason: "Failed",
+    type: "Warning",
+    regarding: {},
+    note,
+  }
+  const faults = Event.validate!(decodeObject(Event, event).object)
+  // then
+  expect(faults.map(({ field }) => field)).toEqual(fields)
+})

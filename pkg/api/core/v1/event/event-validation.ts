@@ -51,7 +51,7 @@ function newFormFaults(event: EventLike, reporter: string): readonly Cause[] {
   const { reportingComponent, reportingInstance, action = "", reason = "", message = "" } = event
   const causes: Cause[] = []
   const long = (field: string, text: string, most: number) => {
-    if (text.length > most) causes.push(invalidValue(field, "", `can have at most ${most} characters`))
+    if (Buffer.byteLength(text) > most) causes.push(invalidValue(field, "", `can have at most ${most} characters`))
   }
   if (reportingComponent === "") causes.push(required(reporter))
   pushAll(causes, invalidValues(reporter, reportingComponent, isQualifiedName(reportingComponent)))
