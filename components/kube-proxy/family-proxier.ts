@@ -6,7 +6,7 @@ import { serviceCidrsOf } from "../../pkg/component/outside-addresses.ts"
 import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
-import type { EventRecorder } from "../../pkg/controller/events.ts"
+import type { SeriesRecorder } from "../../pkg/controller/event-series.ts"
 import type { Registry } from "../../pkg/metrics/registry.ts"
 import { contain } from "../../pkg/failure/contain.ts"
 import { errorMessage } from "../../pkg/errors/error-message.ts"
@@ -41,7 +41,7 @@ export interface FamilyProxierOptions {
   readonly ownPorts: readonly OwnPort[]
   readonly host: Host
   readonly metrics: Registry
-  readonly events: Pick<EventRecorder, "event">
+  readonly events: Pick<SeriesRecorder, "event">
   /** Is told when rules are wanted and when they are in the kernel. */
   readonly health: Pick<ProxyHealth, "queued" | "updated">
 }
@@ -105,10 +105,7 @@ export class FamilyProxier {
         this.#refused.delete(key)
         this.#changes.again(key)
       },
-      leftOut(key, reason, why) {
-        const service = informers.of(Service).get(key)
-        if (service !== undefined) options.events.event(service, "Warning", reason, why)
-      },
+      leftOut: (key, reason, why) => this.#warn(informers.of(Service).get(key), reason, why),
     })
     this.#changes = new Changes({
       seam: this.#seam,
@@ -119,11 +116,11 @@ export class FamilyProxier {
       family,
       metrics: this.#metrics,
       startedAt: clock.now(),
-      limited(service, leftOut) {
+      limited: (service, leftOut) => {
         const why = `The last ${leftOut} ports are not served: those before have ${MOST_ENTRIES} pairs of address and endpoint`
         const { name, namespace } = service.metadata
         log.warn("Serving a part of a Service", { family, namespace, name, leftOut })
-        options.events.event(service, "Warning", "TooManyEndpoints", why)
+        this.#warn(service, "TooManyEndpoints", why)
       },
       changed: (object) => {
         this.#causes?.add(ALL, object)
@@ -285,10 +282,15 @@ export class FamilyProxier {
       contain("Service rules", err, log, { key })
       const service = informers.of(Service).get(key)
       const why = `The kernel of this node refuses the rules, so the Service is not served here until it is changed: ${errorMessage(err).split("\n")[0]!}`
-      if (service !== undefined) this.#options.events.event(service, "Warning", "ServiceRefused", why)
+      this.#warn(service, "ServiceRefused", why)
       this.#alone(key, () => this.#healthChecks.update(key, []))
     }
     return changes
+  }
+
+  /** Records why a Service, if there is still one, is not served as it should be. */
+  #warn(service: Service | undefined, reason: string, note: string): void {
+    if (service !== undefined) this.#options.events.event(service, "Warning", reason, { action: "Sync", note })
   }
 
   /** Whether a Service was refused lately and is the same. Its endpoints may have changed, so it is tried now and then. */

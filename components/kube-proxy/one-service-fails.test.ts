@@ -1,6 +1,6 @@
 /** A Service that kube-proxy cannot work on is left out alone. */
 import { expect, test } from "bun:test"
-import { Event } from "../../pkg/api/core/v1/event/event.ts"
+import { Event } from "../../pkg/api/events/v1/event.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Resource } from "../../pkg/apimachinery/resource.ts"
@@ -66,8 +66,8 @@ async function stage(mode: (typeof PROXY_MODES)[number], changed: (context: Comp
     written: () => written,
     events: async () =>
       (await web.cluster.client.list(Event)).items
-        .filter(({ involvedObject }) => involvedObject.name === "bad")
-        .map(({ reason, count }) => [reason, count]),
+        .filter(({ regarding }) => regarding?.name === "bad")
+        .map(({ reason, action, series }) => [reason, action, series]),
   }
 }
 
@@ -85,7 +85,7 @@ test.each(PROXY_MODES)(
     await web.point("10.42.0.6")
     await web.cluster.advance("3s")
     expect(written()).toContain("10.42.0.6")
-    expect(await events()).toEqual([["SyncFailed", 1]])
+    expect(await events()).toEqual([["SyncFailed", "Sync", undefined]])
     // when the cause is gone, without a change of the Service
     fails = false
     await web.cluster.advance("4s")
@@ -135,7 +135,7 @@ test("a Service that is set aside is not served, with an Event, until it is edit
   expect(written()).toContain("10.43.7.7")
   expect(written()).not.toContain("10.43.7.8")
   await web.cluster.settle()
-  expect(await events()).toEqual([["SetAside", 1]])
+  expect(await events()).toEqual([["SetAside", "Sync", undefined]])
   // when
   quarantine!.reread(NOTHING_RECORDED)
   await web.cluster.settle()

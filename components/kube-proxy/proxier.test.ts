@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { sleep } from "../../pkg/clock/clock.ts"
 import { Node } from "../../pkg/api/core/v1/node/node.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
+import { Event } from "../../pkg/api/events/v1/event.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import { ServiceCIDR } from "../../pkg/api/networking/v1/servicecidr.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
@@ -221,6 +222,29 @@ describe("kube-proxy", () => {
     expect((await healthz()).code).toBe(200)
     await proxy.stop()
     await expect(healthz()).rejects.toThrow()
+  })
+
+  test("says in an Event about the Node that it has started", async () => {
+    // given
+    await using web = await withService()
+    const proxy = web.proxy({ run: async () => "", feed: () => Promise.resolve() })
+    // when
+    await proxy.start(new AbortController().signal)
+    await web.cluster.settle()
+    // then
+    const { items } = await web.cluster.client.list(Event, { namespace: "default" })
+    expect(items.map(({ metadata: _, eventTime: __, ...event }) => event)).toMatchObject([
+      {
+        type: "Normal",
+        reason: "Starting",
+        action: "StartKubeProxy",
+        regarding: { kind: "Node", name: "node-0", apiVersion: "v1" },
+        reportingController: "kube-proxy",
+        reportingInstance: "kube-proxy-node-0",
+        deprecatedSource: {},
+      },
+    ])
+    expect(items[0]!.regarding).not.toHaveProperty("uid")
   })
 
   test("measures the time from the change to the rules, and counts what it has read and written", async () => {

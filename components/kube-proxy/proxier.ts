@@ -8,7 +8,7 @@ import type { Timer } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import { Upkeep } from "../../pkg/component/upkeep.ts"
 import type { OwnPort } from "../../pkg/component/own-ports.ts"
-import { createEventRecorder } from "../../pkg/controller/event-recorder.ts"
+import { createSeriesRecorder } from "../../pkg/controller/event-series.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
 import { FamilyProxier } from "./family-proxier.ts"
@@ -56,7 +56,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
   const log = context.log.child({ component: "kube-proxy" })
   const { clusterCidrs, nodeName, serving, host = hostIn(), metrics = new Registry() } = config
   const { ownAddresses = [], ownPorts = [] } = config
-  const events = createEventRecorder(context, "kube-proxy", nodeName)
+  const events = createSeriesRecorder(context, "kube-proxy", nodeName)
   let proxiers: readonly FamilyProxier[] = []
   let leaving: Promise<void> | undefined
   let leavingTimer: Timer | undefined
@@ -135,6 +135,9 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       )
       await Promise.all(proxiers.map((proxier) => proxier.start()))
       isStarted = true
+      // As upstream, the reference has no UID.
+      const node = { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } }
+      events.event(node, "Normal", "Starting", { action: "StartKubeProxy", note: "" })
       leaving = leaveOthers(mode)
     },
     /** The rules stay, so that Services are served while k3ts restarts. */

@@ -1,6 +1,6 @@
 /** A Service whose rules the kernel refuses keeps no other Service from its rules. */
 import { expect, test } from "bun:test"
-import { Event } from "../../pkg/api/core/v1/event/event.ts"
+import { Event } from "../../pkg/api/events/v1/event.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { EndpointSlice } from "../../pkg/api/discovery/v1/endpointslice.ts"
 import type { Host } from "../../pkg/netfilter/host.ts"
@@ -43,7 +43,7 @@ async function stage(mode: (typeof PROXY_MODES)[number]) {
   const events = async () =>
     (await client.list(Event)).items
       .filter(({ reason }) => reason === "ServiceRefused")
-      .map(({ involvedObject, message }) => [involvedObject.name, message])
+      .map(({ regarding, note }) => [regarding?.name, note])
   return { web, client, on, proxy, serve, events }
 }
 

@@ -34,8 +34,8 @@ function opened(family: Family, nodePortCidrs: readonly string[] = []): HealthCh
     clock: realClock,
     informers: { of: () => ({ get: () => service }) } as unknown as Informers,
     events: {
-      event: (_about, _type, reason, message) => {
-        told.push(`${reason}: ${message}`)
+      event: (_about, _type, reason, { action, note }) => {
+        told.push(`${action}: ${reason}: ${note}`)
         onTold.resolve()
       },
     },
@@ -93,7 +93,7 @@ describe("the health check node port of a Service", () => {
     // then
     expect(told).toHaveLength(1)
     expect(told[0]).toStartWith(
-      `FailedToStartServiceHealthcheck: node node-0 failed to start healthcheck "default/web" on port ${port}: `,
+      `Listen: FailedToStartServiceHealthcheck: node node-0 failed to start healthcheck "default/web" on port ${port}: `,
     )
     // and it is tried again when the Service changes
     other.close()

@@ -3,7 +3,7 @@ import { Service } from "../../../pkg/api/core/v1/service/service.ts"
 import { contains, parseAddress, parseNetwork, type Family } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import type { Informers } from "../../../pkg/client/informer.ts"
-import type { EventRecorder } from "../../../pkg/controller/events.ts"
+import type { SeriesRecorder } from "../../../pkg/controller/event-series.ts"
 import type { ServicePort } from "../service-ports.ts"
 import { openOneAnswerServer, type Answer, type OneAnswerServer } from "./one-answer-server.ts"
 
@@ -14,7 +14,7 @@ export interface HealthCheckPortsParts {
   readonly nodePortCidrs: readonly string[]
   readonly clock: Clock
   readonly informers: Informers
-  readonly events: Pick<EventRecorder, "event">
+  readonly events: Pick<SeriesRecorder, "event">
   /** Returns whether the rules in the kernel are up to date. */
   isHealthy(): boolean
 }
@@ -93,8 +93,10 @@ export class HealthCheckPorts {
   #tell(key: string, port: number, reason: string): void {
     const { informers, events, nodeName } = this.#parts
     const service = informers.of(Service).get(key)
-    const message = `node ${nodeName} failed to start healthcheck ${JSON.stringify(key)} on port ${port}: ${reason}`
-    if (service !== undefined) events.event(service, "Warning", "FailedToStartServiceHealthcheck", message)
+    const note = `node ${nodeName} failed to start healthcheck ${JSON.stringify(key)} on port ${port}: ${reason}`
+    // Differs from upstream: the reference has the Service's UID, so that `kubectl describe` finds the Event.
+    if (service !== undefined)
+      events.event(service, "Warning", "FailedToStartServiceHealthcheck", { action: "Listen", note })
   }
 }
 
