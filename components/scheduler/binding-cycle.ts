@@ -130,7 +130,8 @@ export class BindingCycle {
     if (err instanceof PermitRefusal) return this.#notPermitted(queued, started, err)
     observer?.attempted("error", clock.monotonic() - started, name)
     log.warn("Binding failed; will retry", { pod: podName(pod), node, err })
-    if (kept.length > 0) await this.#nominate(pod, null)
+    cycle.nominations.remove(pod)
+    if (kept.length > 0 || pod.status.nominatedNodeName) await this.#nominate(pod, null)
     queue.failed(queued, new Set())
     // Other pods may have been refused because of a pod that is not there after all.
     queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")
@@ -138,10 +139,11 @@ export class BindingCycle {
 
   /** The pod waits as if the plugin had refused all nodes. Source: schedule_one.go bindingCycle, WaitOnPermit. */
   async #notPermitted(queued: QueuedPod, started: number, { plugin, message }: PermitRefusal): Promise<void> {
-    const { name, clock, queue, observer, events } = this.#context
+    const { name, clock, queue, cycle, observer, events } = this.#context
+    cycle.nominations.remove(queued.pod)
     observer?.attempted("unschedulable", clock.monotonic() - started, name)
     events.event(queued.pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
-    await writeUnschedulable(queued.pod, message, undefined, this.#context).catch(() => undefined)
+    await writeUnschedulable(queued.pod, message, "", this.#context).catch(() => undefined)
     queue.failed(queued, new Set([plugin]))
     queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")
   }

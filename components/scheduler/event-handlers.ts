@@ -46,14 +46,15 @@ export function followObjects(options: FollowOptions): () => void {
   function podChanged(pod: Pod, old: Pod | undefined): void {
     if (groups !== undefined && (pod.spec.nodeName || waits(pod))) groups.podChanged(pod)
     if (waits(pod)) {
-      if (pod.metadata.deletionTimestamp !== undefined) return dropWaiting(pod)
+      if (pod.metadata.deletionTimestamp !== undefined) return waitingGone(pod)
       if (old === undefined) {
         queue.add(pod)
         groups?.podEntered(pod)
       } else if (!cache.isAssumed(pod)) queue.update(pod, old)
-      const { nominatedNodeName: node } = pod.status
       // One that waits for its volumes counts on its node already.
-      if (node && old?.status.nominatedNodeName !== node && !cache.isAssumed(pod)) nominations.nominate(pod, node)
+      if (!cache.isAssumed(pod)) nominations.update(pod, old)
+      const before = old?.status.nominatedNodeName
+      if (before && before !== pod.status.nominatedNodeName) nominationEnded(old)
       return
     }
     if (old !== undefined && waits(old)) dropWaiting(pod)
@@ -69,9 +70,24 @@ export function followObjects(options: FollowOptions): () => void {
     nominations.remove(pod)
   }
 
+  function waitingGone(pod: Pod): void {
+    const isNominated = nominations.nodeOf(pod) !== undefined
+    dropWaiting(pod)
+    if (isNominated) nominationEnded(pod)
+  }
+
+  /** Pods that do not come before a nominated one were placed as if it were on its node. */
+  function nominationEnded(nominated: Pod): void {
+    queue.moveAllToActiveOrBackoffQueue(
+      "AssignedPod/Delete",
+      nominated,
+      ({ spec }) => (spec.priority ?? 0) <= (nominated.spec.priority ?? 0),
+    )
+  }
+
   function podGone(pod: Pod): void {
     groups?.podGone(pod)
-    if (waits(pod)) dropWaiting(pod)
+    if (waits(pod)) waitingGone(pod)
     const counted = pod.spec.nodeName !== undefined && pod.spec.nodeName !== ""
     cache.forget(pod)
     if (counted) moveAll(["AssignedPod/Delete"], pod)

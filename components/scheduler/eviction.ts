@@ -6,6 +6,7 @@ import type { Client } from "../../pkg/client/client.ts"
 import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { SeriesRecorder } from "../../pkg/controller/event-series.ts"
 import type { Logger } from "../../pkg/log/log.ts"
+import type { Nominations } from "./nominations.ts"
 
 export interface EvictionContext {
   readonly client: Client
@@ -14,27 +15,50 @@ export interface EvictionContext {
   readonly log: Logger
   /** Name of the scheduler for the victim's condition. */
   readonly name: string
+  readonly cycle: { readonly nominations: Nominations }
 }
 
 /** Whose higher priority makes others leave. */
 export interface Preemptor {
   readonly type: "pod" | "podgroup"
   readonly object: KubeObject
+  readonly priority: number
 }
-export const preemptorOf = (pod: Pod): Preemptor => ({ type: "pod", object: pod })
+export const preemptorOf = (pod: Pod): Preemptor => ({ type: "pod", object: pod, priority: pod.spec.priority ?? 0 })
+
+/**
+ * Deletes the victims on `node`. Pods of lower priority that are nominated to the node may fit it no longer, so they
+ * are not nominated any more and are tried again at once; where all victims are ending already nothing is written.
+ * Source: framework/preemption executor.go prepareCandidateAsync.
+ */
+export async function makeRoom(
+  victims: readonly Pod[],
+  node: string,
+  preemptor: Preemptor,
+  context: EvictionContext,
+): Promise<void> {
+  const left = victims.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  if (left.length === 0) return
+  for (const pod of context.cycle.nominations.of({ name: node }) ?? [])
+    if ((pod.spec.priority ?? 0) < preemptor.priority) await endNomination(pod, context)
+  for (const victim of left) await evictVictim(victim, preemptor, node, context)
+}
+
+/** The informer then takes the nomination from the scheduler's own list. */
+async function endNomination({ metadata, status }: Pod, { client, log }: EvictionContext): Promise<void> {
+  if (!status.nominatedNodeName) return
+  const body = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: null } }
+  await client
+    .patch(Pod, metadata, { type: "strategic", body }, { subresource: "status" })
+    .catch((err: unknown) => log.debug("Failed to take back the node that a pod was nominated to", { err }))
+}
 
 /**
  * Deletes a pod on `node` to make room for a pod of higher priority, and records that in the victim's conditions and
- * Events. A victim that is gone or being deleted is left alone. Source: framework/preemption executor.go PreemptPod.
+ * Events. A victim that is gone is left alone. Source: framework/preemption executor.go PreemptPod.
  */
-export async function evictVictim(
-  victim: Pod,
-  preemptor: Preemptor,
-  node: string,
-  context: EvictionContext,
-): Promise<void> {
+async function evictVictim(victim: Pod, preemptor: Preemptor, node: string, context: EvictionContext): Promise<void> {
   const { client, clock, events, log, name } = context
-  if (victim.metadata.deletionTimestamp !== undefined) return
   const note = `Preempted by ${preemptor.type} ${preemptor.object.metadata.uid} on node ${node}`
   events.event(victim, "Normal", "Preempted", { action: "Preempting", note, related: preemptor.object })
   const condition = {

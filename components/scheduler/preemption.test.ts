@@ -30,6 +30,7 @@ describe("preemption", () => {
     expect(tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 1 }), place([node], [low, tiny]))).toEqual({
       message:
         "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+      keepsNomination: false,
     })
   })
 
@@ -37,12 +38,16 @@ describe("preemption", () => {
     expect(tryFor(podOf("p", { ...asking({ cpu: "9" }), priority: 10 }), place([node], [low]))).toEqual({
       message:
         "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+      keepsNomination: false,
     })
   })
 
   test("is not done for pods with preemptionPolicy Never", () => {
     expect(
       tryFor(podOf("p", { ...asking({ cpu: "500m" }), priority: 10, preemptionPolicy: "Never" }), place([node], [low])),
-    ).toEqual({ message: "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never." })
+    ).toEqual({
+      message: "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.",
+      keepsNomination: true,
+    })
   })
 })

@@ -15,9 +15,15 @@ export interface Candidate {
   readonly budgetViolations: number
 }
 
-export type Preemption =
-  | { readonly candidate: Candidate }
-  | { /** What `kubectl describe` shows after the reasons. */ readonly message: string }
+export type Preemption = { readonly candidate: Candidate } | NoPreemption
+
+/** Preemption makes no room, or none further. */
+export interface NoPreemption {
+  /** What `kubectl describe` shows after the reasons. */
+  readonly message: string
+  /** Whether room is being made for the pod already: then it stays nominated to its node. */
+  readonly keepsNomination: boolean
+}
 
 /** Finds the best node where deleting pods of lower priority makes room; see `findCandidates`, `bestOf`. */
 export function findVictims(
@@ -47,12 +53,16 @@ export function findCandidates(
   diagnosis: Diagnosis,
   context: CycleContext,
   budgets: readonly PodDisruptionBudget[],
-): { readonly candidates: readonly Candidate[] } | { readonly message: string } {
+): { readonly candidates: readonly Candidate[] } | NoPreemption {
   const { preemption, plugins } = context
-  const refused = (message: string) => ({ message: postFilterMessage(pod, diagnosis, plugins, message) })
+  const refused = (message: string, keepsNomination = false) => ({
+    message: postFilterMessage(pod, diagnosis, plugins, message),
+    keepsNomination,
+  })
   if (preemption === undefined) return refused("")
   const prefix = `preemption: 0/${diagnosis.totalNodes} nodes are available`
-  if (pod.spec.preemptionPolicy === "Never") return refused("preemption: not eligible due to preemptionPolicy=Never.")
+  if (pod.spec.preemptionPolicy === "Never")
+    return refused("preemption: not eligible due to preemptionPolicy=Never.", true)
   const nominatedTo = pod.status.nominatedNodeName
   const nominated = nominatedTo === undefined ? undefined : context.cache.get(nominatedTo)
   // Preemption is already freeing this node for the pod.
@@ -60,7 +70,7 @@ export function findCandidates(
     nominated !== undefined &&
     [...nominated.pods.values()].some((other) => other.metadata.deletionTimestamp !== undefined && lower(other, pod))
   ) {
-    return refused("preemption: not eligible due to a terminating pod on the nominated node.")
+    return refused("preemption: not eligible due to a terminating pod on the nominated node.", true)
   }
   const filters = context.plugins.map(({ plugin }) => plugin).filter((plugin) => plugin.filter !== undefined)
   const state: CycleState = new Map()

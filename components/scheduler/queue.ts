@@ -185,11 +185,19 @@ export class SchedulingQueue {
     else this.park(queued)
   }
 
-  /** Wakes the pods that an event may have made schedulable. `object` is what has changed. */
-  moveAllToActiveOrBackoffQueue(action: ClusterAction, object?: unknown): void {
+  /**
+   * Wakes the pods that an event may have made schedulable. `object` is what has changed; `may` says which pods can be
+   * concerned, by default all.
+   */
+  moveAllToActiveOrBackoffQueue(
+    action: ClusterAction,
+    object?: unknown,
+    may: (pod: Pod) => boolean = () => true,
+  ): void {
     this.hooks?.happened(action)
     for (const { events } of this.inFlight.values()) events.add(action)
     for (const [uid, stuck] of this.unschedulable) {
+      if (!may(stuck.queued.pod)) continue
       const { concerned, hint } = this.concernedBy(stuck.queued, action)
       if (concerned) this.wake(uid, stuck, labelOf(action))
       else

@@ -1,8 +1,8 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
 import { diagnosisMessage, type Diagnosis } from "./framework.ts"
-import { evictVictim, preemptorOf } from "./eviction.ts"
+import { makeRoom, preemptorOf } from "./eviction.ts"
 import { pluginsOf } from "./plugins/plugins.ts"
-import type { findVictims } from "./preemption.ts"
+import type { Preemption } from "./preemption.ts"
 import type { QueuedPod } from "./queued-pod.ts"
 import { writeUnschedulable } from "./refusal.ts"
 import type { Outcome } from "./schedule-one.ts"
@@ -10,7 +10,7 @@ import { podName, type SchedulingContext } from "./scheduling-context.ts"
 
 /** A pod that fits no node, and what preemption can do about it. */
 export type Refused = Extract<Outcome, { readonly diagnosis: Diagnosis }> & {
-  readonly preemption: ReturnType<typeof findVictims>
+  readonly preemption: Preemption
 }
 
 /**
@@ -25,13 +25,14 @@ export async function refuse(
   const { events, cycle, log, queue } = context
   const { pod } = queued
   const message = diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : "")
-  const node = "candidate" in preemption ? preemption.candidate.node : undefined
+  const node = nominationBy(preemption)
   events.event(pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
   try {
+    if (node === "") cycle.nominations.remove(pod)
     if ("candidate" in preemption) {
       const { node, victims } = preemption.candidate
       cycle.nominations.nominate(pod, node)
-      for (const victim of victims) await evictVictim(victim, preemptorOf(pod), node, context)
+      await makeRoom(victims, node, preemptorOf(pod), context)
     }
     await writeUnschedulable(pod, message, node, context)
     for (const plugin of pluginsOf(cycle.plugins))
@@ -44,13 +45,18 @@ export async function refuse(
   if (context.isRunning()) queue.failed(queued, refusing)
 }
 
+/** Returns what becomes of a pod's nomination: a node, "" for none, or undefined where it stays what it is. */
+const nominationBy = (preemption: Preemption): string | undefined =>
+  "candidate" in preemption ? preemption.candidate.node : preemption.keepsNomination ? undefined : ""
+
 /** Records that a plugin failed for the pod, and tries the pod again later. */
 export async function fail(queued: QueuedPod, message: string, context: SchedulingContext): Promise<void> {
-  const { events, log, queue } = context
+  const { cycle, events, log, queue } = context
   const { pod } = queued
+  cycle.nominations.remove(pod)
   events.event(pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
   try {
-    await writeUnschedulable(pod, message, undefined, context, "SchedulerError")
+    await writeUnschedulable(pod, message, "", context, "SchedulerError")
   } catch (err) {
     if (context.isRunning() && !isNotFound(err))
       log.warn("Failed to write why a pod was not scheduled", { pod: podName(pod), err })

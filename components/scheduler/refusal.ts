@@ -5,7 +5,8 @@ import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 
 /**
  * Writes into a pod's status why no node was found: condition PodScheduled False. `nominated` is the node on which
- * preemption makes room. Writes nothing where the status says so already.
+ * preemption makes room, "" where no room is made any more; undefined leaves the nomination as it is. Writes nothing
+ * where the status says so already.
  * Source: schedule_one.go handleSchedulingFailure, updatePod.
  */
 export async function writeUnschedulable(
@@ -21,7 +22,7 @@ export async function writeUnschedulable(
     before.reason === reason &&
     before.message === message &&
     before.observedGeneration === observed(pod)?.observedGeneration
-  if (isWritten && (nominated === undefined || pod.status.nominatedNodeName === nominated)) return
+  if (isWritten && (nominated === undefined || (pod.status.nominatedNodeName ?? "") === nominated)) return
   const condition = {
     type: "PodScheduled",
     ...observed(pod),
@@ -30,7 +31,10 @@ export async function writeUnschedulable(
     message,
     lastTransitionTime: before?.status === "False" ? before.lastTransitionTime : timestamp(clock),
   }
-  const status = { conditions: [condition], ...(nominated === undefined ? {} : { nominatedNodeName: nominated }) }
+  const status = {
+    conditions: [condition],
+    ...(nominated === undefined ? {} : { nominatedNodeName: nominated || null }),
+  }
   const body = { metadata: { uid: pod.metadata.uid }, status }
   await client.patch(Pod, pod.metadata, { type: "strategic", body }, { subresource: "status" })
 }

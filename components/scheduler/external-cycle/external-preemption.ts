@@ -1,11 +1,16 @@
 import type { PodDisruptionBudget } from "../../../pkg/api/policy/v1/poddisruptionbudget.ts"
 import type { Diagnosis, Status } from "../framework.ts"
-import { bestOf, findCandidates, type Candidate, type Preemption } from "../preemption.ts"
+import { bestOf, findCandidates, type Candidate, type NoPreemption, type Preemption } from "../preemption.ts"
 import type { Consultation } from "./consult.ts"
 import type { External } from "../external/external.ts"
 
 /** Most candidates of which plugins are asked whether the pod would fit without the victims. */
 const MOST_ASKED = 10
+
+const NO_VICTIMS_ACCEPTED: NoPreemption = {
+  message: "preemption: the plugins or extenders of the profile accept no victims.",
+  keepsNomination: true,
+}
 
 /**
  * Finds the victims for a pod of which externals have a say: extenders choose among the candidates, and the filters of
@@ -19,11 +24,10 @@ export async function findVictimsWith(
 ): Promise<Preemption> {
   const { attempt, externals, cycle, log } = consultation
   const found = findCandidates(attempt.pod, diagnosis, cycle, budgets)
-  let message = "message" in found ? found.message : ""
+  const none: NoPreemption = "message" in found ? found : NO_VICTIMS_ACCEPTED
   if ("candidates" in found) {
     const accepted = await acceptedBy(externals, found.candidates, consultation)
     if (accepted !== undefined) return { candidate: accepted }
-    message = "preemption: the plugins or extenders of the profile accept no victims."
   }
   const refused = new Map<string, Status>([...diagnosis.nodes].map(([name, { status }]) => [name, status]))
   for (const external of externals) {
@@ -36,7 +40,7 @@ export async function findVictimsWith(
       log.warn("A plugin's postFilter failed", { plugin: external.name, err })
     }
   }
-  return { message }
+  return none
 }
 
 async function acceptedBy(

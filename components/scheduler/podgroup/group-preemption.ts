@@ -76,7 +76,7 @@ export function preemptForGroup(
   )
   return {
     victims: [...gone].flatMap(({ pods }) => pods.map((pod) => [pod, "cluster"] as const)),
-    preemptor: { type: "podgroup", object: group },
+    preemptor: { type: "podgroup", object: group, priority },
   }
 }
 

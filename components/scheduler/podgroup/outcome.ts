@@ -1,6 +1,6 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import { isNotFound } from "../../../pkg/apimachinery/errors.ts"
-import { evictVictim, type Preemptor } from "../eviction.ts"
+import { makeRoom, type Preemptor } from "../eviction.ts"
 import { diagnosisMessage } from "../framework.ts"
 import type { PodGroupTools } from "../pod-groups.ts"
 import type { Profile } from "../profile.ts"
@@ -20,8 +20,8 @@ export interface Refusal {
   readonly message: string
   /** The plugins whose events may change that; none for a failure, after which the pod is tried again. */
   readonly plugins: ReadonlySet<string>
-  /** The node on which preemption makes room for it. */
-  readonly nominated?: string | undefined
+  /** The node on which preemption makes room for it, "" for none; undefined leaves its nomination as it is. */
+  readonly nominated: string | undefined
   readonly reason?: "SchedulerError"
 }
 
@@ -35,7 +35,8 @@ export async function refuseMember(
   const { queued, message, plugins, nominated, reason } = refusal
   const { pod } = queued
   observer?.attempted(reason === undefined ? "unschedulable" : "error", 0, name)
-  if (nominated !== undefined) nominations.nominate(pod, nominated)
+  if (nominated) nominations.nominate(pod, nominated)
+  else if (nominated === "") nominations.remove(pod)
   events.event(pod, "Warning", "FailedScheduling", { action: "Scheduling", note: message })
   try {
     await writeUnschedulable(pod, message, nominated, context, reason)
@@ -53,7 +54,13 @@ export async function evictAll(
   { context }: Profile,
 ): Promise<void> {
   try {
-    for (const [victim, node] of victims) await evictVictim(victim, preemptor, node, context)
+    for (const [node, onNode] of Map.groupBy(victims, ([, node]) => node))
+      await makeRoom(
+        onNode.map(([victim]) => victim),
+        node,
+        preemptor,
+        context,
+      )
   } catch (err) {
     if (context.isRunning()) context.log.warn("Failed to preempt pods for a pod group", { err })
   }
@@ -80,23 +87,25 @@ export function refusalsOf(
         queued,
         message: i === found.length ? error : `failed to schedule other pod from a pod group: ${error}`,
         plugins: new Set(),
+        nominated: "",
         reason: "SchedulerError",
       }
     const each = found[i]
-    if (each === undefined) return { queued, message: UNSCHEDULABLE, plugins }
+    if (each === undefined) return { queued, message: UNSCHEDULABLE, plugins, nominated: "" }
     if ("node" in each)
       return waits
         ? { queued, message: WAITS_FOR_VICTIMS, plugins, nominated: each.node }
-        : { queued, message: WAITS_FOR_OTHERS, plugins }
+        : { queued, message: WAITS_FOR_OTHERS, plugins, nominated: "" }
     const { diagnosis, preemption } = each.refused
     if (!("candidate" in each))
       return {
         queued,
         message: diagnosisMessage(diagnosis, "message" in preemption ? preemption.message : ""),
         plugins,
+        nominated: "message" in preemption && preemption.keepsNomination ? undefined : "",
       }
     return waits
       ? { queued, message: diagnosisMessage(diagnosis, ""), plugins, nominated: each.candidate.node }
-      : { queued, message: WAITS_FOR_OTHERS, plugins }
+      : { queued, message: WAITS_FOR_OTHERS, plugins, nominated: "" }
   })
 }

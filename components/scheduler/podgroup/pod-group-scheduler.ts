@@ -272,6 +272,7 @@ class PodGroupScheduler implements PodGroups {
       queued,
       message,
       plugins: new Set(),
+      nominated: "",
       reason: "SchedulerError",
     }))
     const writing = this.#writeAll(refusals, attempt.profile)

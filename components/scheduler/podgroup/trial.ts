@@ -140,7 +140,7 @@ function withPreemption(
   { informers }: PodGroupTools,
   { profile, preempts }: TrialOptions,
 ): Refused {
-  if (!preempts) return { ...outcome, preemption: { message: "" } }
+  if (!preempts) return { ...outcome, preemption: { message: "", keepsNomination: true } }
   const budgets = informers.of(PodDisruptionBudget).list(pod.metadata.namespace)
   return { ...outcome, preemption: findVictims(pod, outcome.diagnosis, profile.context.cycle, budgets) }
 }
