@@ -65,10 +65,11 @@ export const keepsOneOnEachNode: WriteInvariant = (write, seen) => {
       .recent<Node>("Node", node.metadata.uid)
       .every((one) => successors.every((next) => !keptOffBy(next, one).length))
   // Nodes whose pods the controller has taken away, and not those that it may not have seen ending.
+  const known = pods.flatMap(({ metadata }) => seen.sure<Pod>("Pod", metadata.uid, write.author) ?? [])
   const taken = nodes.filter(
     (node) =>
       counts(node) &&
-      pods.some((one) => targetOf(one) === node.metadata.name && one.metadata.deletionTimestamp !== undefined) &&
+      known.some((one) => targetOf(one) === node.metadata.name && one.metadata.deletionTimestamp !== undefined) &&
       !pods.some((one) => targetOf(one) === node.metadata.name && isPodActive(one)),
   )
   return taken.length > most

@@ -4,9 +4,10 @@ import type { Course } from "./course.ts"
 /** The fields of a history entry that the invariants read. */
 export type Write = Pick<HistoryEntry, "revision" | "type" | "time" | "author" | "object" | "previous">
 
-/** A state of an object, and when it was written and replaced, in milliseconds since the epoch. */
+/** A state of an object, who wrote it, and when it was written and replaced, in milliseconds since the epoch. */
 interface Version {
   readonly object: KubeObject
+  readonly author: string
   readonly from: number
   to: number
 }
@@ -28,7 +29,7 @@ export class Seen {
   }
 
   /** Takes over a write. */
-  take({ type, time, object, previous }: Write): void {
+  take({ type, time, author, object, previous }: Write): void {
     this.now = Date.parse(time)
     this.since = this.course.seenSince(this.now)
     const kind = object.kind ?? ""
@@ -38,10 +39,10 @@ export class Seen {
     let versions = ofKind.get(uid)
     if (versions === undefined) ofKind.set(uid, (versions = []))
     if (versions.length === 0 && previous !== undefined)
-      versions.push({ object: previous, from: -Infinity, to: this.now })
+      versions.push({ object: previous, author: "", from: -Infinity, to: this.now })
     const last = versions.at(-1)
     if (last !== undefined) last.to = this.now
-    if (type !== "delete") versions.push({ object, from: this.now, to: Infinity })
+    if (type !== "delete") versions.push({ object, author, from: this.now, to: Infinity })
   }
 
   /** Returns the objects of the kind that exist now. */
@@ -66,6 +67,17 @@ export class Seen {
     return (this.#versions.get(kind)?.get(uid ?? "") ?? [])
       .filter(({ to }) => to >= since)
       .map(({ object }) => object as T)
+  }
+
+  /**
+   * Returns the latest state of an object that a component surely knows, which writes as `author`: one that it wrote
+   * itself, or that was there before everything that it may not have seen.
+   */
+  sure<T extends KubeObject>(kind: string, uid: string | undefined, author: string): T | undefined {
+    return this.#versions
+      .get(kind)
+      ?.get(uid ?? "")
+      ?.findLast((version) => version.author === author || version.from < this.since)?.object as T | undefined
   }
 
   /** Returns the last state of each object of the kind that there ever was. */

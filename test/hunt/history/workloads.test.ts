@@ -190,6 +190,12 @@ describe("an invariant of controllers", () => {
   const taken = (name: string, node: string) =>
     deleted(name, "DaemonSet", "agent", "daemon-set-controller", { spec: { nodeName: node } })
   const AGENTS = [agent("a", "node-0"), agent("b", "node-1"), agent("c", "node-2")]
+  /** Somebody else deletes a pod ten seconds after the start, and then the controller another one. */
+  const besides = (after: number): readonly Step[] => [
+    ...[...NODES, daemons({ maxUnavailable: 1 }), ...AGENTS],
+    { ...taken("a", "node-0"), author: "alice", after: 10 },
+    { ...taken("b", "node-1"), after },
+  ]
   finds("keepsOneOnEachNode", [
     {
       says: "has 2 pods on node-0",
@@ -204,6 +210,11 @@ describe("an invariant of controllers", () => {
       says: "takes b away, and then 2 nodes have none, of at most 1",
       broken: [...NODES, daemons({ maxUnavailable: 1 }), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
       sound: [...NODES, daemons({ maxUnavailable: 2 }), ...AGENTS, taken("a", "node-0"), taken("b", "node-1")],
+    },
+    {
+      says: "takes b away, and then 2 nodes have none, of at most 1",
+      broken: besides(40),
+      sound: besides(10),
     },
     {
       says: "takes b away, and then 2 nodes have none, of at most 1",
