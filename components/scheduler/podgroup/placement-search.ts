@@ -1,10 +1,9 @@
 import { largest } from "../../../pkg/lists/extremes.ts"
-import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 import type { Random } from "../../../pkg/clock/random.ts"
-import { DECISIONS_PER_TURN } from "../decisions-per-turn.ts"
 import type { PodGroupTools } from "../pod-groups.ts"
 import { UNSCHEDULABLE } from "./outcome.ts"
 import type { Placement } from "./placements.ts"
+import { Steps } from "./steps.ts"
 import { tryGroup, type Trial, type TrialOptions } from "./trial.ts"
 
 /** What a search needs to know, which may change between two turns. */
@@ -86,28 +85,4 @@ export function bestFirst(tried: readonly Tried[], weight: number, random: Rando
     .map((one) => ({ one, score: Math.floor((one.placed * 100) / most) * weight, rank: random.next() }))
     .sort((a, b) => b.score - a.score || a.rank - b.rank)
     .map(({ one }) => one)
-}
-
-/** Counts the decisions of a turn. */
-class Steps {
-  readonly #clock: PodGroupTools["clock"]
-  #decisions = 0
-
-  constructor(clock: PodGroupTools["clock"]) {
-    this.#clock = clock
-  }
-
-  /** Whether the rest is for the next turn. */
-  get areMany(): boolean {
-    return this.#decisions >= DECISIONS_PER_TURN
-  }
-
-  took({ found }: Trial): void {
-    this.#decisions += Math.max(1, found.length)
-  }
-
-  next(): Promise<void> {
-    this.#decisions = 0
-    return nextTurn(this.#clock)
-  }
 }

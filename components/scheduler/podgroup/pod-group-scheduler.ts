@@ -227,12 +227,30 @@ class PodGroupScheduler implements PodGroups {
     const verdict = trial.error === undefined ? { ...UNFIT, message: status } : failure(trial.error)
     if (trial.error !== undefined || !this.#tools.features.WorkloadAwarePreemption || group === undefined)
       return this.#refuse(waiting, trial, false, profile, group, verdict)
-    const room = preemptForGroup(this.#tools, group, this.#options(attempt, waiting))
-    if ("message" in room)
-      return this.#refuse(waiting, trial, false, profile, group, { ...UNFIT, message: `${status}, ${room.message}` })
-    const writing = this.#refuse(waiting, trial, false, profile, group, UNFIT)
-    void this.#tools.inBackground(evictAll(room.victims, room.preemptor, profile))
-    return writing
+    return this.#makeRoom(attempt, waiting, trial, group, status)
+  }
+
+  /** Has pods and groups of lower priority make room for the whole group, where that helps. The group waits then. */
+  async #makeRoom(
+    attempt: Attempt,
+    waiting: readonly QueuedPod[],
+    trial: Trial,
+    group: PodGroup,
+    status: string,
+  ): Promise<void> {
+    const { profile } = attempt
+    const { isRunning } = this.#tools
+    let left = new Set(waiting)
+    const room = await preemptForGroup(this.#tools, group, () => {
+      left = new Set(isRunning() ? [...left].filter((queued) => this.#stillWaits(queued)) : [])
+      return left.size === 0 ? undefined : this.#options(attempt, [...left])
+    })
+    if (room === undefined) return
+    const refused: Trial = { ...trial, found: trial.found.filter(({ queued }) => left.has(queued)) }
+    const verdict = "message" in room ? { ...UNFIT, message: `${status}, ${room.message}` } : UNFIT
+    const writing = this.#refuse([...left], refused, false, profile, group, verdict)
+    if ("victims" in room) void this.#tools.inBackground(evictAll(room.victims, room.preemptor, profile))
+    await writing
   }
 
   /** Binds the pods that have a node; the others wait. */
