@@ -35,7 +35,7 @@ const command = defineCommand({
   positionals: { name: "CHANGE…", min: 1, max: Infinity },
   async run({ flags, args, print }) {
     compileAsUsual()
-    const [{ readSource }, { changeOf }, { startFork }, { forecast, SETTLING }, { forecastText, isTrouble }] =
+    const [{ readSource }, { changeOf }, { startFork }, { forecast, LEFT_OUT, SETTLING }, { forecastText, isTrouble }] =
       await Promise.all([
         import("../forecast/source.ts"),
         import("../forecast/change.ts"),
@@ -53,7 +53,7 @@ const command = defineCommand({
       text,
       isTooMuch = false,
     }: Asked = typeof asked === "function" ? { change: asked } : await asked.of(source)
-    const fork = await startFork(content, { seed: 1 })
+    const fork = await startFork(content, { seed: 1, components: LEFT_OUT })
     await fork.cluster.advance(SETTLING)
     const found = await forecast(fork.cluster, change, flags.for * 1000)
     const missing = [...left, ...fork.left]

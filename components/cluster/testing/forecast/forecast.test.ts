@@ -5,7 +5,7 @@ import { ConfigMap } from "../../../../pkg/api/core/v1/configmap.ts"
 import { seededRandom } from "../../../../pkg/clock/random.ts"
 import { startCluster, type Cluster } from "../cluster.ts"
 import { readObjects } from "../snapshot.ts"
-import { forecast, SETTLING, type Change, type Forecast } from "./forecast.ts"
+import { forecast, LEFT_OUT, SETTLING, type Change, type Forecast } from "./forecast.ts"
 import { forecastText } from "./forecast-text.ts"
 import { startFork } from "./fork.ts"
 
@@ -29,7 +29,8 @@ const lose =
   }
 
 async function forecastOf(cluster: Cluster, change: Change): Promise<Forecast> {
-  const { cluster: copy } = await startFork(await readObjects(await cluster.snapshot()), { seed: 99 })
+  const content = await readObjects(await cluster.snapshot())
+  const { cluster: copy } = await startFork(content, { seed: 99, components: LEFT_OUT })
   await copy.advance(SETTLING)
   const found = await forecast(copy, change, SPAN)
   await copy.stop().catch(() => undefined)
