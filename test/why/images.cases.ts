@@ -1,4 +1,4 @@
-import { deployment, type Situation } from "./situation.fixtures.ts"
+import { deployment, pod, type Situation } from "./situation.fixtures.ts"
 
 const one = (image: string, more = ""): string => `{${more}containers: [{name: c, image: "${image}"}]}`
 const fails = (image: string, pullError: string): Pick<Situation, "options"> => ({
@@ -177,5 +177,26 @@ ${deployment("web", one("registry.corp/web:1", "imagePullSecrets: [{name: regcre
       "registry.corp:5000/web:1",
       'failed to do request: Head "https://registry.corp:5000/v2/web/manifests/1": http: server gave HTTP response to HTTPS client',
     ),
+  },
+  {
+    title: "an image that is mounted as a volume and does not exist",
+    yaml: pod(
+      "web",
+      `{containers: [{name: c, image: "app:1", volumeMounts: [{name: model, mountPath: /m}]}], volumes: [{name: model, image: {reference: "registry.example.com/model:9"}}]}`,
+    ),
+    ask: "pod/web",
+    cause: "image-not-found",
+    says: /volume model cannot be mounted: image registry\.example\.com\/model:9 does not exist in registry\.example\.com/,
+    options: { images: { "registry.example.com/model": { pullError: "registry.example.com/model:9: not found" } } },
+  },
+  {
+    title: "an image that is mounted as a volume, must not be pulled and is not there",
+    yaml: pod(
+      "web",
+      `{containers: [{name: c, image: "app:1", volumeMounts: [{name: model, mountPath: /m}]}], volumes: [{name: model, image: {reference: "registry.example.com/model:9", pullPolicy: Never}}]}`,
+    ),
+    ask: "pod/web",
+    cause: "image-never-pulled",
+    says: /image registry\.example\.com\/model:9 of volume model is not on node node-\d, and pullPolicy Never forbids to pull it/,
   },
 ]

@@ -74,6 +74,33 @@ spec: {policyName: labels, validationActions: [Deny]}
     says: /ValidatingAdmissionPolicy labels \(binding labels\) refuses a pod: every pod needs the label team/,
   },
   {
+    title: "an admission policy whose binding names parameters that do not exist",
+    yaml: `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: limits}
+data: {most: "3"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  validations: [{expression: "params.data.most != '0'"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few}
+spec: {policyName: few, validationActions: [Deny], paramRef: {name: limit, namespace: default, parameterNotFoundAction: Deny}}
+`,
+    breaks: (cluster) => cluster.apply(deployment("web", ONE)),
+    ask: "deployment/web",
+    cause: "policy-params-missing",
+    says: /ValidatingAdmissionPolicy few refuses a pod: ConfigMap limit, which binding few names as its parameters, does not exist in namespace default; there is limits/,
+    mends: 1,
+  },
+  {
     title: "a webhook that cannot be reached",
     yaml: `
 apiVersion: admissionregistration.k8s.io/v1

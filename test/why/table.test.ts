@@ -6,7 +6,9 @@ import { describe, test } from "bun:test"
 import { CONFIGURATION } from "./configuration.cases.ts"
 import { CONNECTIONS } from "./connections.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
+import { DEVICES } from "./devices.cases.ts"
 import { EVERYDAY } from "./everyday.cases.ts"
+import { GATEWAYS } from "./gateways.cases.ts"
 import { IMAGES } from "./images.cases.ts"
 import { MISLEADING } from "./misleading.cases.ts"
 import { NODES } from "./nodes.cases.ts"
@@ -34,6 +36,8 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "what something else hides": MISLEADING,
   "what programs say of themselves": SAID_BY_PROGRAMS,
   "what happens every day": EVERYDAY,
+  "Gateways and their routes": GATEWAYS,
+  "devices that pods claim": DEVICES,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

@@ -2,7 +2,7 @@ import type { DeviceClass } from "../../../pkg/api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../../pkg/api/resource/v1/resourceclaim.ts"
 import type { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import type { AllocatedDevices } from "./allocated-devices.ts"
-import type { DeviceSelectors } from "./device-selectors.ts"
+import type { DeviceSelectors } from "../../../pkg/api/resource/v1/device-selectors.ts"
 
 export interface AllocatorInput {
   /** Claims without an allocation. */

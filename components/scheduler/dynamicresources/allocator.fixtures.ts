@@ -5,7 +5,7 @@ import { ResourceSlice } from "../../../pkg/api/resource/v1/resourceslice.ts"
 import { decodeObject } from "../../../pkg/apimachinery/decoding/decode.ts"
 import type { AllocatedDevices } from "./allocated-devices.ts"
 import { Allocator } from "./allocator.ts"
-import { DeviceSelectors } from "./device-selectors.ts"
+import { DeviceSelectors } from "../../../pkg/api/resource/v1/device-selectors.ts"
 
 export const DRIVER = "gpu.example"
 export const node = (name: string, labels: Readonly<Record<string, string>> = {}): Node =>

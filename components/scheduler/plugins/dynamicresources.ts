@@ -9,7 +9,7 @@ import { canBeReserved, isClaimOf, isReservedFor, resourceClaimName } from "../.
 import type { DynamicResourcesArgs } from "../config/plugin-args.ts"
 import { AllocationError, Allocator, NodeAllocationError } from "../dynamicresources/allocator.ts"
 import { hasClaims, type DeviceObjects } from "../dynamicresources/device-objects.ts"
-import { DeviceSelectors } from "../dynamicresources/device-selectors.ts"
+import { DeviceSelectors } from "../../../pkg/api/resource/v1/device-selectors.ts"
 import {
   extendedClaim,
   extendedRequests,

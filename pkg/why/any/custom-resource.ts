@@ -2,7 +2,7 @@ import type { KubeObject } from "../../apimachinery/resource.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
 import { healthy, unwell, type Doctor } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
-import { gatewayFindings, isOfGatewayApi } from "../network/gateway.ts"
+import { gatewayFindings, isOfGatewayApi, isRoute } from "../network/gateway.ts"
 import { refOf, type Kind } from "../reading/kinds.ts"
 import { changedAt, REACTION_MS, within } from "../under-way.ts"
 
@@ -96,7 +96,7 @@ export const customResource: Doctor = {
         [`${nameOf(ref)} has no conditions, so its state is not known`],
       )
     if (status === undefined || Object.keys(status).length === 0)
-      return healthy("exists", isCustom(object) ? [silent] : [])
+      return healthy("exists", isCustom(object) || isRoute(object) ? [silent] : [])
     return healthy(
       conditions.length === 0 ? "exists" : conditions.map(({ type, status: is }) => `${type}=${is}`).join(", "),
     )

@@ -89,6 +89,16 @@ const FAILURES: readonly Failure[] = [
   },
 ]
 
+/** Returns what an error of a pull means; undefined for words that no registry is known to use. */
+export function pullFailure(
+  image: string,
+  words: string,
+): { readonly code: string; readonly says: string } | undefined {
+  const said = withoutNames(words, image)
+  const failure = FAILURES.find(({ matches }) => matches.test(said))
+  return failure === undefined ? undefined : { code: failure.code, says: failure.says(image, registryOf(image)) }
+}
+
 export const PULL_REASONS: readonly string[] = [
   "ErrImagePull",
   "ImagePullBackOff",

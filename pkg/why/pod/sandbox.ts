@@ -1,6 +1,7 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
+import { pullFailure } from "./image.ts"
 import { eventLine, eventsOf, seenAt } from "../events.ts"
 
 /** Events that name why a pod's containers cannot begin. */
@@ -71,10 +72,33 @@ export async function sandboxFindings(pod: Pod, ward: Ward): Promise<readonly Fi
   if (event === undefined) return []
   const { reason = "", message = "" } = event
   const evidence = [eventLine(event)]
+  const image = imageVolumeFinding(pod, message, evidence)
+  if (image !== undefined) return [image]
   for (const { words, code, says, hint } of KNOWN) {
     const match = words.exec(message)
     if (match !== null) return [finding(code, says(match, pod), { evidence, hints: hint === undefined ? [] : [hint] })]
   }
   const [code, says] = REASONS[reason]!
   return [finding(code, `${says}: ${message}`, { evidence })]
+}
+
+/** Returns why the image of an image volume is not there. */
+function imageVolumeFinding({ spec }: Pod, message: string, evidence: readonly string[]): Finding | undefined {
+  const image = /image "([^"]+)"/.exec(message)?.[1]
+  const volume = spec.volumes?.find((one) => one.image !== undefined && one.image.reference === image)
+  if (image === undefined || volume === undefined) return undefined
+  if (/pull policy of Never|ErrImageNeverPull/.test(message))
+    return finding(
+      "image-never-pulled",
+      `image ${image} of volume ${volume.name} is not on node ${spec.nodeName ?? ""}, and pullPolicy Never forbids to pull it`,
+      { evidence, hints: ["import it there (k3ts images import), or set pullPolicy: IfNotPresent"] },
+    )
+  const failure = pullFailure(image, message)
+  return finding(
+    failure?.code ?? "image-pull-failed",
+    failure === undefined
+      ? `image ${image} of volume ${volume.name} cannot be pulled: ${message}`
+      : `volume ${volume.name} cannot be mounted: ${failure.says}`,
+    { evidence, hints: [`correct the reference of volume ${volume.name}`] },
+  )
 }

@@ -3,6 +3,7 @@ import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { accountFinding } from "../pod/references.ts"
 import { LIMIT_RANGES, NAMESPACES, QUOTAS } from "../reading/kinds.ts"
+import { missingParams } from "./policy-params.ts"
 import { webhookFinding } from "./webhook.ts"
 
 /** What was refused: whose it is, a word for it, and what shows the refusal. */
@@ -72,11 +73,18 @@ const REFUSERS: readonly Refuser[] = [
   },
   {
     words: /ValidatingAdmissionPolicy '([^']+)' with binding '([^']+)' denied request: (.*)$/s,
-    explain: ([, policy = "", binding = "", says = ""], { what, evidence }) =>
-      finding("admission-policy", `ValidatingAdmissionPolicy ${policy} (binding ${binding}) refuses ${what}: ${says}`, {
+    async explain([, policy = "", binding = "", says = ""], { namespace, what, evidence, ward }) {
+      // Source: apiserver plugin/policy/generic/policy_dispatcher.go, CollectParams.
+      const missing = says.includes("no params found for policy binding")
+        ? await missingParams({ policy, binding, namespace, what, evidence, ward })
+        : undefined
+      if (missing !== undefined) return missing
+      const message = `ValidatingAdmissionPolicy ${policy} (binding ${binding}) refuses ${what}: ${says}`
+      return finding("admission-policy", message, {
         evidence,
         hints: ["change what the policy asks for, or the policy"],
-      }),
+      })
+    },
   },
   {
     words: /admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)$/s,

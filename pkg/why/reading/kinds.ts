@@ -34,9 +34,12 @@ import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
 import type { ClusterRole } from "../../api/rbac/v1/clusterrole.ts"
 import type { ClusterRoleBinding } from "../../api/rbac/v1/clusterrolebinding.ts"
 import type { MutatingWebhookConfiguration } from "../../api/admissionregistration/v1/mutatingwebhookconfiguration.ts"
+import type { ValidatingAdmissionPolicy } from "../../api/admissionregistration/v1/validatingadmissionpolicy.ts"
+import type { ValidatingAdmissionPolicyBinding } from "../../api/admissionregistration/v1/validatingadmissionpolicybinding.ts"
 import type { ValidatingWebhookConfiguration } from "../../api/admissionregistration/v1/validatingwebhookconfiguration.ts"
 import type { DeviceClass } from "../../api/resource/v1/deviceclass.ts"
 import type { ResourceClaim } from "../../api/resource/v1/resourceclaim.ts"
+import type { ResourceSlice } from "../../api/resource/v1/resourceslice.ts"
 import type { ResourceClaimTemplate } from "../../api/resource/v1/resourceclaimtemplate.ts"
 import type { CSINode } from "../../api/storage/v1/csinode.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
@@ -130,6 +133,18 @@ export const CLUSTER_ROLE_BINDINGS = kind<ClusterRoleBinding>(
   "clusterrolebindings",
   false,
 )
+export const VALIDATING_POLICIES = kind<ValidatingAdmissionPolicy>(
+  "admissionregistration.k8s.io/v1",
+  "ValidatingAdmissionPolicy",
+  "validatingadmissionpolicies",
+  false,
+)
+export const POLICY_BINDINGS = kind<ValidatingAdmissionPolicyBinding>(
+  "admissionregistration.k8s.io/v1",
+  "ValidatingAdmissionPolicyBinding",
+  "validatingadmissionpolicybindings",
+  false,
+)
 export const VALIDATING_WEBHOOKS = kind<ValidatingWebhookConfiguration>(
   "admissionregistration.k8s.io/v1",
   "ValidatingWebhookConfiguration",
@@ -150,6 +165,7 @@ export const RESOURCE_CLAIM_TEMPLATES = kind<ResourceClaimTemplate>(
   true,
 )
 export const DEVICE_CLASSES = kind<DeviceClass>("resource.k8s.io/v1", "DeviceClass", "deviceclasses", false)
+export const RESOURCE_SLICES = kind<ResourceSlice>("resource.k8s.io/v1", "ResourceSlice", "resourceslices", false)
 export const CSI_NODES = kind<CSINode>("storage.k8s.io/v1", "CSINode", "csinodes", false)
 
 /** The kinds that are known without asking the server. */
@@ -188,11 +204,14 @@ export const KINDS: readonly Kind[] = [
   ROLE_BINDINGS,
   CLUSTER_ROLES,
   CLUSTER_ROLE_BINDINGS,
+  VALIDATING_POLICIES,
+  POLICY_BINDINGS,
   VALIDATING_WEBHOOKS,
   MUTATING_WEBHOOKS,
   RESOURCE_CLAIMS,
   RESOURCE_CLAIM_TEMPLATES,
   DEVICE_CLASSES,
+  RESOURCE_SLICES,
   CSI_NODES,
 ]
 

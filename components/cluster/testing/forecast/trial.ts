@@ -22,10 +22,10 @@ const STAYS = [5, 15, 40, 120]
 /**
  * Causes that the copy shows because its containers and images do what those of the cluster have done: a mend that lets
  * programs do something else changes nothing there. So do causes outside of the cluster, and those by what a copy has
- * not.
+ * not, such as the controllers that write the conditions of custom resources and routes.
  */
 const REPEATED =
-  /^(image-|registry-|exits-|ended-by-|command-|oom-|.*-probe|right-|permission-|read-only-|address-in-use|start-failed|hook-failed|not-ready|pod-not-ready|job-failed|job-out-of-retries|job-pod-failure|webhook-|apiservice-|provision|csi-|load-balancer-|ingress-pending|autoscaler-metrics|dns-|name-not-found|signer-|gateway-|certificate-|rollout-stuck|credentials-|file-|open-files-|heap-|variable-|connection-scheme|interpreter-|user-missing|working-directory|token-|port-not-allowed|no-disk-space|security-profile-)/
+  /^(condition$|controller-behind|image-|registry-|exits-|ended-by-|command-|oom-|.*-probe|right-|permission-|read-only-|address-in-use|start-failed|hook-failed|not-ready|pod-not-ready|job-failed|job-out-of-retries|job-pod-failure|webhook-|apiservice-|provision|csi-|load-balancer-|ingress-pending|autoscaler-metrics|dns-|name-not-found|signer-|gateway-|certificate-|rollout-stuck|credentials-|file-|open-files-|heap-|variable-|connection-scheme|interpreter-|user-missing|working-directory|token-|port-not-allowed|no-disk-space|security-profile-)/
 
 /** Returns what the command of a mend does in a copy of the cluster: a command line of kubectl, or several with `&&`. */
 export async function tryMend(content: SnapshotContent, question: Question, command: string): Promise<Trial> {

@@ -10,6 +10,7 @@ import { cores, obstaclesOn, type Obstacle } from "./obstacles.ts"
 import { gangWithoutRoom, incompleteGroup } from "./group.ts"
 import type { Place } from "./place.ts"
 import { deviceFindings } from "./devices.ts"
+import { deviceShortage } from "./device-shortage.ts"
 import { claimInUse, volumeLimits } from "./volume-limits.ts"
 import type { PodClaims } from "../claims.ts"
 import { command } from "../../command.ts"
@@ -84,7 +85,10 @@ export async function placementFindings(
         REACTION_MS,
       ),
     ]
-  // What the scheduler knows and this does not: devices, limits of drivers, ports of the host itself.
+  const shortage = await deviceShortage(pod, ward)
+  if (shortage.length > 0)
+    return shortage.map((one) => ({ ...one, cause: { ...one.cause, evidence: [...one.cause.evidence, ...evidence] } }))
+  // What the scheduler knows and this does not: limits of drivers, ports of the host itself.
   return [
     finding("unschedulable", `the scheduler finds no node: ${condition.message ?? ""}`, {
       evidence: [...evidence, `by CPU, memory, labels, taints and ports ${names(free)} would take it`],

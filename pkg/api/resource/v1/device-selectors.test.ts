@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { PatternBudget } from "../../../pkg/re2/limits.ts"
+import { PatternBudget } from "../../../re2/limits.ts"
 import { DeviceSelectors, SelectorError } from "./device-selectors.ts"
 
 const device = (model: string) => ({ name: model, attributes: { model: { string: model } } })

@@ -1,11 +1,11 @@
-import type { Device, DeviceAttribute } from "../../../pkg/api/resource/v1/device.ts"
-import type { DeviceSelector } from "../../../pkg/api/resource/v1/deviceclaim.ts"
-import { compileDeviceExpression } from "../../../pkg/api/resource/v1/device-expression.ts"
-import { compile } from "../../../pkg/cel/compile.ts"
-import type { PatternBudget } from "../../../pkg/re2/limits.ts"
-import type { Program } from "../../../pkg/cel/program.ts"
-import { QUANTITY, SEMVER, STRING, type CelType } from "../../../pkg/cel/type.ts"
-import { CelError, MapValue, type Value } from "../../../pkg/cel/values/values.ts"
+import type { Device, DeviceAttribute } from "./device.ts"
+import type { DeviceSelector } from "./deviceclaim.ts"
+import { compileDeviceExpression } from "./device-expression.ts"
+import { compile } from "../../../cel/compile.ts"
+import type { PatternBudget } from "../../../re2/limits.ts"
+import type { Program } from "../../../cel/program.ts"
+import { QUANTITY, SEMVER, STRING, type CelType } from "../../../cel/type.ts"
+import { CelError, MapValue, type Value } from "../../../cel/values/values.ts"
 
 /** Why a selector could not be asked about a device: the pod is tried again, and told so. */
 export class SelectorError extends Error {
