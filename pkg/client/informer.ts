@@ -14,6 +14,12 @@ export interface InformerHandlers<T> {
   added?(object: T): void
   updated?(object: T, old: T): void
   deleted?(last: T): void
+  /**
+   * Called before and after the others are called for all that a new list has changed: meanwhile the copy shows more
+   * than the handlers have been told.
+   */
+  listing?(): void
+  listed?(): void
 }
 
 /**

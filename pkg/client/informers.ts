@@ -40,6 +40,8 @@ export interface RetryingInformers extends Informers {
 
 const NONE: readonly string[] = []
 
+type Event = "added" | "updated" | "deleted"
+
 export function createInformers(options: InformersOptions): RetryingInformers {
   const informers = new Map<Resource, RunningInformer<KubeObject>>()
   /** Those that had not synced when they were last looked at. Each probe of /readyz looks at all that are left. */
@@ -157,8 +159,11 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#revision = Number(metadata.resourceVersion)
     const replaced = items.map((object) => this.#cache.set(object))
     const lost = [...gone].map((key) => this.#cache.delete(key))
+    const told = [...this.#handlers]
+    for (const handlers of told) handlers.listing?.()
     for (const [index, object] of items.entries()) this.#taken(object, replaced[index])
     for (const object of lost) if (object !== undefined) this.#tell("deleted", object)
+    for (const handlers of told) handlers.listed?.()
     this.#synced = true
     this.#whenSynced.resolve()
     this.#follow()
@@ -234,12 +239,12 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#retry = { timer: clock.setTimeout(again, wait), again }
   }
 
-  #tell(what: keyof InformerHandlers<T>, object: T, old = object): void {
+  #tell(what: Event, object: T, old = object): void {
     for (const handlers of this.#handlers) this.#call(handlers, what, object, old)
   }
 
   /** Calls a handler. Its error is contained: other handlers, and the writer that caused the event, continue. */
-  #call(handlers: InformerHandlers<T>, what: keyof InformerHandlers<T>, object: T, old = object): void {
+  #call(handlers: InformerHandlers<T>, what: Event, object: T, old = object): void {
     try {
       if (what === "updated") handlers.updated?.(object, old)
       else handlers[what]?.(object)

@@ -92,6 +92,8 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
   /** What `stop` calls to end the subscriptions. */
   readonly #ends: (() => void)[] = []
   #reconciles = 0
+  /** The number of informers that are telling what a new list has changed. */
+  #lists = 0
   #ready = false
   #stopped = false
 
@@ -187,7 +189,16 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
       added: (object) => tell(object, undefined, false),
       updated: (object, old) => tell(object, old, false),
       deleted: (object) => tell(object, undefined, true),
+      listing: () => void this.#lists++,
+      listed: () => {
+        this.#lists--
+        this.#pump()
+      },
     })
+  }
+
+  get #isTaking(): boolean {
+    return this.#ready && !this.#stopped && this.#lists === 0
   }
 
   #keyAdded(): void {
@@ -195,9 +206,12 @@ class ControllerLoop<T extends KubeObject> implements RunningController {
     this.#pump()
   }
 
-  /** Takes keys while fewer are reconciled than there may be at once. */
+  /**
+   * Takes keys while fewer are reconciled than there may be at once. None is taken while an informer tells of a list: a
+   * controller that counts by events would know less than the informer shows.
+   */
   #pump(): void {
-    while (this.#ready && !this.#stopped && this.#running.size < (this.#controller.workers ?? DEFAULT_WORKERS)) {
+    while (this.#isTaking && this.#running.size < (this.#controller.workers ?? DEFAULT_WORKERS)) {
       const key = this.#queue.take()
       if (key === undefined) return
       this.#observer?.queued(this.name, this.#queue.length)

@@ -25,6 +25,12 @@ export const isPlacedWhereItFits: WriteInvariant = ({ type, object, previous, au
     .filter((states) => states[0]!.metadata.uid !== pod.metadata.uid)
     .map((states) => states.find((state) => state.spec.nodeName && !isPodTerminal(state)) ?? states[0]!)
   const old = nodes.filter(({ metadata }) => seen.isOld("Node", metadata.uid))
+  // The scheduler may know of a new node, and of the pods on it, or not.
+  const breaksSpread = (node: Node, known: readonly Node[]) =>
+    spreadBroken(pod, node, [...known.filter(({ metadata }) => metadata.name !== name), node], {
+      least: others,
+      most: everThere,
+    })
   const problems = (node: Node): readonly string[] => [
     ...keptOffBy(pod, node).map((taint) => `has the taint ${taint}`),
     ...(selects(pod, node) ? [] : ["is not selected"]),
@@ -34,10 +40,9 @@ export const isPlacedWhereItFits: WriteInvariant = ({ type, object, previous, au
     ...(isNearItsOwn(pod, node, nodes, everThere) || isNearItsOwn(pod, node, nodes, others)
       ? []
       : ["is not near the pods that it wants"]),
-    ...spreadBroken(pod, node, [...old.filter(({ metadata }) => metadata.name !== name), node], {
-      least: others,
-      most: everThere,
-    }).map((key) => `breaks the spread over ${key}`),
+    ...breaksSpread(node, nodes)
+      .filter((key) => breaksSpread(node, old).includes(key))
+      .map((key) => `breaks the spread over ${key}`),
   ]
   const found = versions.flat().map(problems)
   const fewest = found.toSorted((a, b) => a.length - b.length)[0]!

@@ -34,6 +34,8 @@ const spread = {
   ],
 }
 const TWO = [node("node-0", { labels: { zone: "a" } }), node("node-1", { labels: { zone: "b" } })]
+/** A node that the scheduler may know of, or not yet, when pods are bound. */
+const NEW = { ...node("node-2", { labels: { zone: "b" } }), after: 10 }
 const TAINT = { taints: [{ key: "gpu", value: "yes", effect: "NoSchedule" }] }
 
 describe("an invariant of pods", () => {
@@ -77,6 +79,17 @@ describe("an invariant of pods", () => {
       says: "which breaks the spread over zone",
       broken: [...TWO, ...bound("a", spread, WEB), ...bound("b", spread, WEB)],
       sound: [...TWO, ...bound("a", spread, WEB), ...bound("b", spread, WEB, "node-1")],
+    },
+    {
+      says: "Pod default/c was bound to node-0, which breaks the spread over zone",
+      broken: [...TWO, ...bound("a", spread, WEB), NEW, ...bound("c", spread, WEB)],
+      sound: [
+        ...TWO,
+        ...bound("a", spread, WEB),
+        NEW,
+        ...bound("b", spread, WEB, "node-2"),
+        ...bound("c", spread, WEB),
+      ],
     },
     {
       says: "was bound to node-0, which is not there",
