@@ -1,5 +1,6 @@
 import { DISCOVERY, VersionInfo } from "./discovery.ts"
-import { idOf, rootOf } from "./paths.ts"
+import { idOf, rootOf, tagOf } from "./paths.ts"
+import type { Resource } from "../resource.ts"
 import type { Definitions, Schema } from "./schema.ts"
 
 /** A path that returns a document about the server or its API, and not an object: `/api`, `/apis`, `/version` … */
@@ -15,17 +16,12 @@ export interface DiscoveryDocument {
 
 export const ANSWER_TYPES = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
-/** Returns the OpenAPI tag of an API group, such as `rbacAuthorization`, which generated clients use as a name. */
-export const tagOf = (group: string): string =>
-  group === ""
-    ? "core"
-    : group.replace(/\.k8s\.io$/, "").replace(/\.(.)/g, (_dot, letter: string) => letter.toUpperCase())
-
 /**
  * Returns the paths of these documents, grouped by the OpenAPI v3 document that describes them (`api`, `apis/apps` …).
+ * As upstream, there is none for groups and versions that only custom resources are in.
  */
 export function discoveryDocuments(
-  resources: readonly { readonly group: string; readonly version: string }[],
+  resources: readonly Pick<Resource, "group" | "version" | "definition">[],
 ): ReadonlyMap<string, readonly DiscoveryDocument[]> {
   const documents = new Map<string, DiscoveryDocument[]>()
   const add = (root: string, document: Omit<DiscoveryDocument, "path">): void => {
@@ -61,7 +57,8 @@ export function discoveryDocuments(
     ...objects,
   })
   add("apis", { id: "getAPIVersions", tag: "apis", doc: "read the groups", answer: "APIGroupList", ...objects })
-  for (const { group, version } of resources) {
+  for (const { group, version, definition } of resources) {
+    if (definition !== undefined) continue
     if (group !== "")
       add(`apis/${group}`, {
         id: `get${idOf(group, "")}APIGroup`,
@@ -72,7 +69,7 @@ export function discoveryDocuments(
       })
     add(rootOf({ group, version }).slice(1), {
       id: `get${idOf(group, version)}APIResources`,
-      tag: `${tagOf(group)}_${version}`,
+      tag: tagOf(group, version),
       doc: "read the resources",
       answer: "APIResourceList",
       ...objects,

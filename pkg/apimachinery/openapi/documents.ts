@@ -2,9 +2,9 @@ import type { Message } from "../field-spec.ts"
 import { DeleteOptions } from "../meta.ts"
 import type { Resource } from "../resource.ts"
 import { StatusMessage } from "../status.ts"
-import { ANSWER_TYPES, discoveryDocuments, discoveryV2, discoveryV3, tagOf } from "./discovery-paths.ts"
+import { ANSWER_TYPES, discoveryDocuments, discoveryV2, discoveryV3 } from "./discovery-paths.ts"
 import { WatchEvent } from "./discovery.ts"
-import { pathsOf, rootOf, type Operation, type Path, type Query } from "./paths.ts"
+import { pathsOf, rootOf, tagOf, type Operation, type Path, type Query } from "./paths.ts"
 import { Definitions, type GroupVersionKind, type Schema } from "./schema.ts"
 import { atOnce, type Steps } from "./steps.ts"
 
@@ -28,6 +28,8 @@ const PATCH_TYPES = [
  * pkg/controller/openapi/builder/builder.go.
  */
 const CUSTOM_PATCH_TYPES = PATCH_TYPES.filter((type) => !type.includes("strategic"))
+/** The content types of custom resources, which have no protobuf. */
+const TEXT_TYPES = ["application/json", "application/yaml"]
 const WATCH_TYPES = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
 const PATCH_BODY = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
 
@@ -227,27 +229,30 @@ const WHAT_PATH = {
   name: "Name of the object.",
   path: "Rest of the path, for what is proxied.",
 }
-const common = ({ id, doc, action, kind }: Operation, { group, version }: Resource) => ({
-  tags: [`${tagOf(group)}_${version}`],
+const common = ({ id, doc, action, kind: of }: Operation, { group, version, kind, definition }: Resource) => ({
+  tags: [tagOf(group, version)],
   description: doc,
   operationId: id,
   "x-kubernetes-action": action,
-  "x-kubernetes-group-version-kind": { group: kind.group, kind: kind.kind, version: kind.version },
+  // The scale of a custom resource has the kind of the resource itself.
+  "x-kubernetes-group-version-kind":
+    definition === undefined ? { group: of.group, kind: of.kind, version: of.version } : { group, kind, version },
 })
-const producesOf = ({ answer }: Operation): string[] => {
+const producesOf = ({ answer }: Operation, { definition }: Resource): string[] => {
+  if (definition !== undefined) return TEXT_TYPES
   if (answer === "text") return ["*/*"]
   if (answer === "log") return ["text/plain", ...ANSWER_TYPES]
   return answer === "list" || answer === "event" ? [...ANSWER_TYPES, ...WATCH_TYPES] : ANSWER_TYPES
 }
-const codesOf = ({ action }: Operation): [string, string][] => {
+const codesOf = ({ action }: Operation, { definition }: Resource): [string, string][] => {
   const ok: [string, string] = ["200", "OK"]
   if (action === "post") return [ok, ["201", "Created"], ["202", "Accepted"]]
-  if (action === "put" || action === "patch") return [ok, ["201", "Created"]]
+  if (action === "put" || (action === "patch" && definition === undefined)) return [ok, ["201", "Created"]]
   return action === "delete" ? [ok, ["202", "Accepted"]] : [ok]
 }
 
 function consumesOf({ body }: Operation, { definition }: Resource): readonly string[] {
-  if (body !== "patch") return ["*/*"]
+  if (body !== "patch") return definition === undefined ? ["*/*"] : TEXT_TYPES
   return definition === undefined ? PATCH_TYPES : CUSTOM_PATCH_TYPES
 }
 
@@ -270,11 +275,11 @@ function operationV2(
   return {
     ...common(operation, resource),
     consumes: consumesOf(operation, resource),
-    produces: producesOf(operation),
+    produces: producesOf(operation, resource),
     schemes: ["https"],
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: {
-      ...Object.fromEntries(codesOf(operation).map(([code, description]) => [code, { description, schema }])),
+      ...Object.fromEntries(codesOf(operation, resource).map(([code, description]) => [code, { description, schema }])),
       "401": { description: "Unauthorized" },
     },
   }
@@ -313,9 +318,9 @@ function operationV3(
         }),
     responses: {
       ...Object.fromEntries(
-        codesOf(operation).map(([code, description]) => [
+        codesOf(operation, resource).map(([code, description]) => [
           code,
-          { description, content: content(producesOf(operation), schema) },
+          { description, content: content(producesOf(operation, resource), schema) },
         ]),
       ),
       "401": { description: "Unauthorized" },

@@ -76,16 +76,34 @@ const DELETE = [
   query("propagationPolicy", "string", "What happens to owned objects: Orphan, Background or Foreground."),
 ]
 
+/** What the published document of a custom resource says of a read: the parameters of GetOptions. */
+const GET = [query("resourceVersion", "string", "The resource version that constrains the response.")]
+
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
-/** Returns the beginning of operation ids: `RbacAuthorizationV1`, `CoreV1`. */
-export const idOf = (group: string, version: string): string =>
-  (group === "" ? "core" : group.replace(/\.k8s\.io$/, "")).split(".").map(capital).join("") + capital(version)
+/** Returns a part of operation ids and tags: of other characters than letters and digits the next one is a capital. */
+const joined = (text: string): string =>
+  text.replace(/^[^\p{L}_]+/u, "").replace(/[^\p{L}\d_]+(.?)/gu, (_others, next: string) => next.toUpperCase())
+const nameOf = (group: string): string => joined(group === "" ? "core" : group.replace(/\.k8s\.io$/, ""))
+/**
+ * Returns the beginning of operation ids: `RbacAuthorizationV1`, `CoreV1`. Source: ToValidOperationID in
+ * apiserver pkg/endpoints/openapi/openapi.go.
+ */
+export const idOf = (group: string, version: string): string => capital(nameOf(group)) + capital(joined(version))
+/** Returns the OpenAPI tag of a group, such as `rbacAuthorization`, which generated clients use as a name. */
+export const tagOf = (group: string, version?: string): string =>
+  version === undefined ? nameOf(group) : `${nameOf(group)}_${joined(version)}`
 
 /** Returns `/api/v1` or `/apis/apps/v1`. */
 export const rootOf = ({ group, version }: { readonly group: string; readonly version: string }): string =>
   group === "" ? `/api/${version}` : `/apis/${group}/${version}`
 
+/**
+ * Returns the paths of a kind. Those of custom resources are fewer and say less, as upstream's: source
+ * apiextensions-apiserver pkg/controller/openapi/builder/builder.go.
+ */
 export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly Path[] {
+  const isCustom = resource.definition !== undefined
+  const read = isCustom ? GET : []
   const { group, version, kind, plural, verbs } = resource
   const namespaced = resource.scope === "Namespaced"
   const root = rootOf(resource)
@@ -125,8 +143,8 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
           action: "deletecollection",
           id: `delete${id}Collection${scope}${kind}`,
           doc: `delete collection of ${kind}`,
-          query: [...SELECT, ...DELETE],
-          body: "options",
+          query: isCustom ? [...LIST, WATCH] : [...SELECT, ...DELETE],
+          body: isCustom ? undefined : "options",
           answer: "status",
         })),
       ],
@@ -141,6 +159,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
           action: "get",
           id: `read${id}${scope}${kind}`,
           doc: `read the specified ${kind}`,
+          query: read,
         })),
         ...has("update", () => ({
           ...base,
@@ -192,7 +211,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
         },
       ],
     })
-  if (verbs.includes("watch")) pushAll(paths, watchPaths(resource, id))
+  if (verbs.includes("watch") && !isCustom) pushAll(paths, watchPaths(resource, id))
   for (const [name, of, subVerbs] of subresourcesOf(resource)) {
     const suffix = `${scope}${kind}${capital(name)}`
     const sub = { ...base, kind: of }
@@ -257,6 +276,7 @@ export function pathsOf<T extends KubeObject>(resource: Resource<T>): readonly P
             action: "get",
             id: `read${id}${suffix}`,
             doc: `read ${name} of the specified ${kind}`,
+            query: read,
           }
       }
     })

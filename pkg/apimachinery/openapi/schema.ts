@@ -114,11 +114,12 @@ export class Definitions {
 
   /** Returns a reference to the list of a kind. */
   listRef(schema: Message, { group, version, kind }: GroupVersionKind): Schema {
+    const metadata = f.message(1, ListMeta, "Standard list metadata.")
     const list: Message = {
       name: `${schema.name}List`,
       doc: `A list of ${kind} objects.`,
       fields: {
-        metadata: f.message(1, ListMeta, "Standard list metadata.").always(),
+        metadata: schema.rules.structural === undefined ? metadata.always() : metadata,
         items: f.listRecursive<unknown>(2, () => schema, "The objects.").required(),
       },
       rules: {},
@@ -158,7 +159,7 @@ export class Definitions {
         {
           apiVersion: KIND_PROPERTIES["apiVersion"]!,
           kind: KIND_PROPERTIES["kind"]!,
-          metadata: this.#field(fields["metadata"]!.spec),
+          metadata: this.#field(fields["metadata"]!.spec, false),
         },
         this.#version,
       )
