@@ -126,6 +126,8 @@ export interface MessageRules {
    * object), so code of their own walks them, under `structural/`.
    */
   readonly structural?: { readonly schema: JsonSchema; readonly decode: Decode }
+  /** The fields by which clients can select objects of this kind, such as `spec.color`; shown in OpenAPI. */
+  readonly selectableFields?: readonly string[]
   /**
    * For a Go type that decodes its own JSON (JSONSchemaPropsOrBool): `takes` says which values other than objects are
    * valid. Unknown fields are dropped without a fault, and OpenAPI shows no fields. In protobuf an object is in the

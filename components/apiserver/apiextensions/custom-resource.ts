@@ -115,7 +115,12 @@ function customResource(
     name: openApiName(group, version.name, kind),
     doc: schema.description ?? "",
     fields: resource.schema.fields,
-    rules: { structural: { schema, decode: (...input) => note(() => coerce(...input)) } },
+    rules: {
+      structural: { schema, decode: (...input) => note(() => coerce(...input)) },
+      ...(version.selectableFields === undefined || version.selectableFields.length === 0
+        ? {}
+        : { selectableFields: version.selectableFields.map(({ jsonPath }) => jsonPath.replace(/^\./, "")) }),
+    },
   }
   const storedSchema = stored.schema?.openAPIV3Schema ?? {}
   const storedApiVersion = `${group}/${stored.name}`

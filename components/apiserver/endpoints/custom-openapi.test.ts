@@ -4,6 +4,13 @@ import { json, startHttpServer } from "../serving/http-server.fixtures.ts"
 import { DEFINITIONS, shapeOf } from "./custom-openapi.fixtures.ts"
 import recorded from "./custom-openapi.recorded.json"
 
+type Schemas = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+/** A document of version 2 or 3. */
+interface Document {
+  readonly definitions?: Schemas
+  readonly components?: { readonly schemas: Schemas }
+}
+
 let server: Awaited<ReturnType<typeof startHttpServer>>
 beforeAll(async () => {
   server = await startHttpServer()
@@ -33,3 +40,41 @@ test("there are documents for the versions of custom resources, and none for the
       .sort(),
   ).toEqual(recorded.index)
 })
+
+test.each(["/openapi/v2", "/openapi/v3/apis/paint.example.com/v1"])(
+  "the fields by which clients can select objects are named for the kind and its list: %s",
+  async (path) => {
+    // given
+    const definition = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "colors.paint.example.com" },
+      spec: {
+        group: "paint.example.com",
+        scope: "Namespaced",
+        names: { plural: "colors", kind: "Color" },
+        versions: [
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            selectableFields: [{ jsonPath: ".spec.tone" }],
+            schema: {
+              openAPIV3Schema: {
+                type: "object",
+                properties: { spec: { type: "object", properties: { tone: { type: "string" } } } },
+              },
+            },
+          },
+        ],
+      },
+    }
+    await server.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json(definition))
+    // when
+    const { definitions, components } = (await documentAt(path)) as Document
+    // then
+    const schemas = definitions ?? components!.schemas
+    for (const name of ["com.example.paint.v1.Color", "com.example.paint.v1.ColorList"])
+      expect(schemas[name]!["x-kubernetes-selectable-fields"]).toEqual([{ fieldPath: "spec.tone" }])
+  },
+)

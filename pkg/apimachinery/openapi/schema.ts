@@ -105,7 +105,13 @@ export class Definitions {
    */
   ref(message: Message, kinds: readonly GroupVersionKind[] = [], isObject = kinds.length > 0): Schema {
     this.#add(message.name, () => {
-      const schema = this.#struct(message, isObject)
+      const { selectableFields } = message.rules
+      const schema = {
+        ...this.#struct(message, isObject),
+        ...(selectableFields === undefined
+          ? {}
+          : { "x-kubernetes-selectable-fields": selectableFields.map((fieldPath) => ({ fieldPath })) }),
+      }
       const of = kinds.length === 0 && this.#version === 3 ? (markersOf(message.name).kinds ?? []) : kinds
       return of.length === 0 ? schema : { ...schema, "x-kubernetes-group-version-kind": of }
     })
@@ -114,6 +120,7 @@ export class Definitions {
 
   /** Returns a reference to the list of a kind. */
   listRef(schema: Message, { group, version, kind }: GroupVersionKind): Schema {
+    const { selectableFields } = schema.rules
     const metadata = f.message(1, ListMeta, "Standard list metadata.")
     const list: Message = {
       name: `${schema.name}List`,
@@ -122,7 +129,7 @@ export class Definitions {
         metadata: schema.rules.structural === undefined ? metadata.always() : metadata,
         items: f.listRecursive<unknown>(2, () => schema, "The objects.").required(),
       },
-      rules: {},
+      rules: selectableFields === undefined ? {} : { selectableFields },
     }
     return this.ref(list, [{ group, version, kind: `${kind}List` }])
   }
