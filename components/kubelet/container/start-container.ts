@@ -163,6 +163,7 @@ async function tryStart(
   signal.throwIfAborted()
 
   await machine.files.makeFolder(join(podLogFolder(config, identityOf(pod)), container.name))
+  if (previous?.state === "created") await removeUnstarted(previous, context, cache)
   let id: string
   try {
     id = await machine.containers.createContainer(sandbox.id, wanted, sandboxConfig)
@@ -213,6 +214,25 @@ async function tryStart(
     }
   }
   return run
+}
+
+/**
+ * Removes a container that was created and does not run. The process that created it may have died while the runtime
+ * was starting it: then it would run beside the next one. @throws StartError where it cannot be removed, since it runs
+ */
+async function removeUnstarted(
+  { id, sandboxId, name }: RuntimeContainer,
+  { runtime }: KubeletContext,
+  cache: StartParts["cache"],
+): Promise<void> {
+  try {
+    await runtime.containers.removeContainer(id)
+  } catch (err) {
+    const message = `container ${name}, which was created before, cannot be removed: ${errorMessage(err)}`
+    throw new StartError("CreateContainerError", message, { cause: err })
+  } finally {
+    await cache.refreshContainer(id, sandboxId)
+  }
 }
 
 /** Returns what the container gets with its devices of device plugins. @throws StartError */

@@ -249,7 +249,9 @@ export class SimulatedContainers implements RuntimeService {
     const { startMs = 0, startError } = container.behaviour
     await this.#work("StartContainer", startMs)
     if (startError !== undefined) throw new CriError("Unknown", "StartContainer", startError)
-    // The sandbox may have been stopped while the container was starting.
+    // It may have been removed, or its sandbox stopped, while it was starting.
+    if (this.#containers.get(id) !== container)
+      throw new CriError("NotFound", "StartContainer", `container ${id} was removed`)
     if (container.state === "CONTAINER_CREATED") container.start()
   }
 
