@@ -15,6 +15,7 @@ import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
 import { SAID_BY_PROGRAMS } from "./programs.cases.ts"
 import { REFUSALS } from "./refusals.cases.ts"
+import { RUNTIMES } from "./runtimes.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
 import { SERVICES } from "./services.cases.ts"
 import { check, type Situation } from "./situation.fixtures.ts"
@@ -36,6 +37,7 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "what something else hides": MISLEADING,
   "what programs say of themselves": SAID_BY_PROGRAMS,
   "what happens every day": EVERYDAY,
+  "what a node cannot do": RUNTIMES,
   "Gateways and their routes": GATEWAYS,
   "devices that pods claim": DEVICES,
 }

@@ -19,6 +19,18 @@ const REASONS: Readonly<Record<string, readonly [code: string, says: string]>> =
   OutOfpods: ["kubelet-refused", "the kubelet refused it: the node runs as many pods as it may"],
 }
 
+/** What the reason of a pod that the kubelet rejected means, and what helps. */
+const REFUSALS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
+  SysctlForbidden: [
+    "sysctl-forbidden",
+    "only sysctls that cannot harm other pods are allowed, unless the kubelet's allowedUnsafeSysctls has more",
+  ],
+  AppArmor: [
+    "apparmor-refused",
+    "take appArmorProfile away, or choose nodes that have AppArmor by a label and a nodeSelector",
+  ],
+}
+
 /** Returns why a pod has failed. */
 export async function endedFinding(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
   const { reason = "", message = "", conditions = [] } = pod.status
@@ -30,22 +42,10 @@ export async function endedFinding(pod: Pod, ward: Ward): Promise<readonly Findi
       }),
     ]
   const refusal = /^Pod was rejected: (.*)$/s.exec(message)?.[1]
-  if (refusal !== undefined)
-    return [
-      finding(
-        reason === "SysctlForbidden" ? "sysctl-forbidden" : "kubelet-refused",
-        `the kubelet refused it: ${refusal}`,
-        {
-          evidence: [`status.reason: ${reason}`],
-          hints:
-            reason === "SysctlForbidden"
-              ? [
-                  "only sysctls that cannot harm other pods are allowed, unless the kubelet's allowedUnsafeSysctls has more",
-                ]
-              : [],
-        },
-      ),
-    ]
+  if (refusal !== undefined) {
+    const [code, ...hints] = REFUSALS[reason] ?? ["kubelet-refused"]
+    return [finding(code, `the kubelet refused it: ${refusal}`, { evidence: [`status.reason: ${reason}`], hints })]
+  }
   const target = conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True")
   const statuses = [...(pod.status.initContainerStatuses ?? []), ...(pod.status.containerStatuses ?? [])]
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]

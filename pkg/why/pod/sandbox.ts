@@ -51,6 +51,21 @@ const KNOWN: readonly Known[] = [
     hint: "configure the handler in containerd on this node, or limit the class to nodes that have it (scheduling.nodeSelector)",
   },
   {
+    // Source: pkg/kubelet/userns/userns_manager.go.
+    words: /runtime does not support user namespaces/,
+    code: "user-namespaces-missing",
+    says: (_match, { spec }) =>
+      `the runtime of node ${spec.nodeName ?? ""} has no user namespaces, which hostUsers: false asks for`,
+    hint: "take hostUsers: false away, or give the node containerd 2.0 and runc 1.2 or newer on Linux 6.3 or newer",
+  },
+  {
+    words: /image volumes need (\S+ \S+) or newer, and this is (\S+)/,
+    code: "image-volumes-missing",
+    says: ([, wanted = "", is = ""], { spec }) =>
+      `node ${spec.nodeName ?? ""} cannot mount an image as a volume: that needs ${wanted} or newer, and it has ${is}`,
+    hint: "renew containerd on the node, or copy the files from the image in an init container",
+  },
+  {
     words: /no IP addresses available in range set|failed to (?:assign|allocate) an? IP address|no available IP/i,
     code: "pod-addresses-used-up",
     says: (_match, { spec }) => `node ${spec.nodeName ?? ""} has no address left for it`,

@@ -81,6 +81,16 @@ const REAL: readonly Real[] = [
     cause: "read-only-file-system",
     says: /the file system is read-only/,
   },
+  {
+    name: "no-seccomp-profile",
+    container: {
+      command: ["sleep", "60"],
+      securityContext: { seccompProfile: { type: "Localhost", localhostProfile: "profiles/none.json" } },
+    },
+    until: waits(/CreateContainerError|RunContainerError|CreateContainerConfigError/),
+    cause: "security-profile-missing",
+    says: /its node does not have the profile that it names: .*profiles\/none\.json/,
+  },
 ]
 
 describeOnNode("why", () => {
