@@ -81,7 +81,8 @@ function customResource(
   const schema: JsonSchema = version.schema?.openAPIV3Schema ?? {}
   const { status: hasStatus, scale } = version.subresources ?? {}
   const apiVersion = `${group}/${version.name}`
-  const rules = customRules({ schema, hasStatus: hasStatus !== undefined, scale, note })
+  const isStored = version.name === stored.name
+  const rules = customRules({ schema, hasStatus: hasStatus !== undefined, isStored, scale, note })
   const resource = defineResource(
     {
       group,
@@ -122,9 +123,7 @@ function customResource(
         : { selectableFields: version.selectableFields.map(({ jsonPath }) => jsonPath.replace(/^\./, "")) }),
     },
   }
-  const storedSchema = stored.schema?.openAPIV3Schema ?? {}
   const storedApiVersion = `${group}/${stored.name}`
-  const isStored = version.name === stored.name
   const decoded = (object: object): KubeObject => decodeMessage(typed(message), object).object as KubeObject
   return {
     ...resource,
@@ -139,15 +138,23 @@ function customResource(
       kind,
       isCurrent: isStored ? (revision) => revision > era.from : () => false,
       toStored: (object) =>
-        isStored
-          ? object
-          : (note(() => prunedTo(storedSchema, { ...object, apiVersion: storedApiVersion })) as KubeObject),
-      fromStored: (object) => decoded(object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
+        isStored ? object : readIn(atVersion(storedApiVersion), { ...object, apiVersion: storedApiVersion }),
+      // The defaults are those of the version in which the object was written. Source: the codec of
+      // crdConversionRESTOptionsGetter, which sets them before it converts.
+      fromStored: (object) => {
+        if (object.apiVersion === apiVersion) return decoded(object)
+        const written = readIn(atVersion(object.apiVersion), object)
+        return note(() => prunedTo(schema, { ...written, apiVersion })) as KubeObject
+      },
       atVersion,
       ...(convert === undefined ? {} : { convert }),
     },
   }
 }
+
+/** Reads an object in its own version: with the defaults of that version, and without what it does not know. */
+const readIn = (resource: CustomResource | undefined, object: KubeObject): KubeObject =>
+  resource?.storedAs?.fromStored(object) ?? object
 
 /** Returns the OpenAPI name of a version, such as `com.example.v1.Widget`, as upstream's. */
 const openApiName = (group: string, version: string, kind: string): string =>

@@ -302,7 +302,14 @@ test("a definition with several versions serves its objects in each, and warns a
   await call("POST", "/apis/example.com/v1/namespaces/default/both", json(made))
   const old = await call("GET", "/apis/example.com/v1beta1/namespaces/default/both/a")
   expect(old.headers["warning"]).toBe('299 - "example.com/v1beta1 Both is deprecated; use example.com/v1 Both"')
-  expect(body(old)).toMatchObject({ apiVersion: "example.com/v1beta1", spec: { size: 1, replicas: 1, color: "red" } })
+  // The defaults are those of the version that it was written in.
+  expect(body(old).apiVersion).toBe("example.com/v1beta1")
+  expect(body(old).spec).toEqual({ size: 1 })
+  const beta = { ...made, apiVersion: "example.com/v1beta1", metadata: { name: "b" } }
+  const written = await call("POST", "/apis/example.com/v1beta1/namespaces/default/both", json(beta))
+  const read = await call("GET", "/apis/example.com/v1/namespaces/default/both/b")
+  for (const answer of [written, read]) expect(body(answer).spec).toEqual({ size: 1, replicas: 1, color: "red" })
+  for (const answer of [written, read, old]) expect(body(answer)).not.toHaveProperty("status")
   const group = body(await call("GET", "/apis/example.com"))
   expect(group["preferredVersion"]).toEqual({ groupVersion: "example.com/v1", version: "v1" })
   await call("DELETE", `${DEFINITIONS}/both.example.com`)

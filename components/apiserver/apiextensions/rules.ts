@@ -15,6 +15,8 @@ import { scaleSpecFaults, scaleStatusFaults, valueAt } from "./scale-paths.ts"
 interface Version {
   readonly schema: JsonSchema
   readonly hasStatus: boolean
+  /** Whether objects are stored in this version: only then does a new one get the defaults of its status here. */
+  readonly isStored: boolean
   readonly scale: CustomResourceSubresourceScale | undefined
   readonly note: Note
 }
@@ -32,7 +34,7 @@ interface Custom extends KubeObject {
  * Returns the validation rules of a version of a custom resource. Source: apiextensions-apiserver
  * pkg/registry/customresource/{strategy,status_strategy,validator}.go.
  */
-export function customRules({ schema, hasStatus, scale, note }: Version): Rules {
+export function customRules({ schema, hasStatus, isStored, scale, note }: Version): Rules {
   const statusSchema = schema.properties?.["status"]
   const lists = (object: KubeObject, old: KubeObject | undefined): readonly Cause[] => {
     const causes = listTypeFaults(schema, object)
@@ -61,7 +63,8 @@ export function customRules({ schema, hasStatus, scale, note }: Version): Rules 
       }),
   }
   return {
-    prepareForCreate: (object) => (hasStatus ? withStatus(object, defaultOf(statusSchema)) : object),
+    prepareForCreate: (object) =>
+      hasStatus ? withStatus(object, isStored ? defaultOf(statusSchema) : undefined) : object,
     prepareForUpdate: (object, old) => (hasStatus ? withStatus(object, (old as Custom).status) : object),
     validateCreate: (object) =>
       note(() =>
