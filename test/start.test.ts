@@ -44,8 +44,12 @@ function importGraph(entry: string): ReadonlyMap<string, string> {
   for (const [path] of importers) {
     if (!existsSync(join(root, path)) || !path.endsWith(".ts")) continue
     for (const { path: name, kind } of transpiler.scanImports(readFileSync(join(root, path), "utf8"))) {
-      if (kind !== "import-statement" || name.startsWith("node:")) continue
-      const target = name.startsWith(".") ? relative(root, resolve(root, dirname(path), name)) : `node_modules/${name}`
+      if (kind !== "import-statement") continue
+      const target = name.startsWith(".")
+        ? relative(root, resolve(root, dirname(path), name))
+        : name.startsWith("node:")
+          ? name
+          : `node_modules/${name}`
       if (!importers.has(target)) importers.set(target, path)
     }
   }
@@ -90,3 +94,16 @@ test.each([
   const isUnneeded = (path: string) => unneeded.some((one) => path.startsWith(one))
   expect([...graph].filter(([path]) => isUnneeded(path)).map(([path, by]) => `${path}, by ${by}`)).toEqual([])
 })
+
+/** Modules of the runtime that take as long to load as the runtime itself to start. */
+const HEAVY_OF_RUNTIME = ["child_process", "crypto", "http", "https", "net", "stream", "tls", "tty", "zlib"]
+
+test.each(["cmd/k3ts/run-kubectl.ts", "pkg/kubectl/commands/version.ts"])(
+  "%s, which a command of kubectl needs that asks no server, imports nothing that connects to one",
+  (entry) => {
+    const graph = importGraph(entry)
+    expect(graph.size).toBeGreaterThan(20)
+    const heavy = HEAVY_OF_RUNTIME.map((name) => `node:${name}`)
+    expect([...graph].filter(([path]) => heavy.includes(path)).map(([path, by]) => `${path}, by ${by}`)).toEqual([])
+  },
+)

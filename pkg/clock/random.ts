@@ -1,5 +1,3 @@
-import { randomBytes, randomUUID } from "node:crypto"
-
 /** The only source of random numbers in k3ts, so that a seed makes a whole cluster repeatable. */
 export interface Random {
   /** Returns a number from 0 up to, but not including, 1. */
@@ -11,6 +9,16 @@ export interface Random {
 export const systemRandom: Random = {
   next: () => Math.random(),
   bytes: pooledBytes(),
+}
+
+/** The system gives no more bytes in a call. Source: W3C Web Cryptography API, getRandomValues. */
+const MOST_BYTES = 65_536
+
+/** The runtime's `crypto`, not `node:crypto`, which takes milliseconds to load where it is not needed otherwise. */
+function randomBytes(count: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(count)
+  for (let at = 0; at < count; at += MOST_BYTES) crypto.getRandomValues(bytes.subarray(at, at + MOST_BYTES))
+  return bytes
 }
 
 /** Bytes fetched at once, because each call of the system takes over a microsecond, and each uid needs one. */
@@ -26,7 +34,7 @@ function pooledBytes(): (count: number) => Uint8Array {
   return (count) => {
     if (count > POOL_BYTES / 4) return randomBytes(count)
     if (used + count > pool.length) {
-      pool = new Uint8Array(randomBytes(POOL_BYTES))
+      pool = randomBytes(POOL_BYTES)
       used = 0
     }
     const given = pool.slice(used, used + count)
@@ -58,7 +66,7 @@ export function seededRandom(seed: number): Random {
 
 /** Returns a version 4 UUID, as for metadata.uid. */
 export function uuid(random: Random): string {
-  if (random === systemRandom) return randomUUID() // in one native call
+  if (random === systemRandom) return crypto.randomUUID() // in one native call
   const bytes = random.bytes(16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80

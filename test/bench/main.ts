@@ -13,6 +13,7 @@ import { frontDoor } from "./api/front-door.ts"
 import { reached, table, type Benchmark, type Figure } from "./figure.ts"
 import { history } from "./store/history.ts"
 import { ingress } from "./network/ingress.ts"
+import { kubectl } from "./kubectl/kubectl.ts"
 import { networkPolicy } from "./network/network-policy.ts"
 import { node } from "./node/node.ts"
 import { nodeSoak } from "./node/node-soak.ts"
@@ -41,6 +42,7 @@ const ALWAYS: readonly Benchmark[] = [
   cel,
   customResources,
   admission,
+  kubectl,
   ingress,
   networkPolicy,
   podNetwork,

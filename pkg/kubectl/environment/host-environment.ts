@@ -2,10 +2,9 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { systemRandom } from "../../clock/random.ts"
 import { realClock } from "../../clock/real.ts"
+import type { Connect } from "./connect.ts"
 import { Interrupted, type ClientVersion, type Environment } from "./environment.ts"
-import { hostConnect } from "./host-connect.ts"
 import { hostFiles } from "./host-files.ts"
-import { hostListen } from "./host-listen.ts"
 import { hostPrograms } from "./host-programs.ts"
 import { hostZone } from "./time-zone.ts"
 import { hostInput, hostOutput } from "./host-streams.ts"
@@ -23,9 +22,9 @@ export function hostEnvironment(options: {
     name: options.name,
     version: options.version,
     variables: process.env,
-    stdin: hostInput(process.stdin),
-    stdout: hostOutput(process.stdout, "/dev/stdout"),
-    stderr: hostOutput(process.stderr, "/dev/stderr"),
+    stdin: hostInput(() => process.stdin),
+    stdout: hostOutput(1, () => process.stdout, "/dev/stdout"),
+    stderr: hostOutput(2, () => process.stderr, "/dev/stderr"),
     files: hostFiles,
     processId: process.pid,
     cwd: process.cwd(),
@@ -35,8 +34,11 @@ export function hostEnvironment(options: {
     zone: hostZone,
     random: systemRandom,
     programs: hostPrograms,
-    connect: hostConnect,
-    listen: hostListen,
+    connect: lazyConnect,
+    listen: async (address, port, accept) => {
+      const { hostListen } = await import("./host-listen.ts")
+      return hostListen(address, port, accept)
+    },
     serveHttp: async (place, handler) => {
       const { hostServeHttp } = await import("./host-serve-http.ts")
       return hostServeHttp(place, handler)
@@ -48,6 +50,12 @@ export function hostEnvironment(options: {
       return interrupt
     },
   }
+}
+
+/** The runtime's HTTP and TLS take a quarter of a short run to load, and not every command asks a server. */
+const lazyConnect: Connect = {
+  send: async (request) => (await import("./host-connect.ts")).hostConnect.send(request),
+  dial: async (request) => (await import("./host-connect.ts")).hostConnect.dial(request),
 }
 
 /** Source of the signals: kubectl pkg/util/interrupt. */

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process"
 import { constants } from "node:fs"
 import { access } from "node:fs/promises"
 import { constants as osConstants } from "node:os"
@@ -8,8 +7,9 @@ import type { Programs } from "./programs.ts"
 
 /** Programs of this machine. */
 export const hostPrograms: Programs = {
-  run: ({ command, args, variables, stdin = "inherit", output = "inherit", errors = output, cwd, timeoutMs }) =>
-    new Promise((resolve, reject) => {
+  async run({ command, args, variables, stdin = "inherit", output = "inherit", errors = output, cwd, timeoutMs }) {
+    const { spawn } = await import("node:child_process")
+    return new Promise((resolve, reject) => {
       const isText = stdin !== "inherit" && stdin !== "ignore"
       const child = spawn(command, args, {
         env: variables ?? process.env,
@@ -38,7 +38,8 @@ export const hostPrograms: Programs = {
         timer?.cancel()
         resolve({ code: code ?? signalCode(signal), ...collected, timedOut })
       })
-    }),
+    })
+  },
   async find(name) {
     if (name.includes("/")) return (await isExecutable(name)) ? name : undefined
     for (const folder of (process.env["PATH"] ?? "").split(":")) {

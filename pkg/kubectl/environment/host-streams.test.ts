@@ -10,7 +10,7 @@ const PROGRAM = `
     const { stdout } = spawnSync("stty", ["-a"], { stdio: ["inherit", "pipe", "inherit"] })
     console.log(stdout.toString().match(/-?\\b(?:opost|isig|icanon|echo)\\b/g).join(" "))
   }
-  const input = hostInput(process.stdin)
+  const input = hostInput(() => process.stdin)
   for (const raw of [undefined, true, false]) {
     if (raw !== undefined) input.setRaw(raw)
     show()

@@ -1,4 +1,5 @@
 import { join } from "node:path"
+import { loaded } from "../../clock/clock.ts"
 import { ClientConfig } from "../config/client-config.ts"
 import { LoadingRules } from "../config/loading-rules.ts"
 import { shownUrl, type RestConfig } from "../config/rest-config.ts"
@@ -8,7 +9,6 @@ import type { Environment } from "../environment/environment.ts"
 import type { FieldValidation } from "../command/shared-flags.ts"
 import { parsePoint, POINT_FORMS } from "../../history/point.ts"
 import type { PluginPolicy } from "../preferences/preference.ts"
-import { build } from "../resource/builder.ts"
 import type { BuilderOptions } from "../resource/builder-options.ts"
 import type { ContentValidator } from "../resource/stream-visitor.ts"
 import type { OpenApi } from "../rest/openapi.ts"
@@ -178,7 +178,8 @@ export class Factory {
   }
 
   /** Finds what a command line names: files, types, names and selectors. */
-  build(options: BuilderOptions): Promise<Result> {
+  async build(options: BuilderOptions): Promise<Result> {
+    const { build } = await loaded(this.environment.clock, import("../resource/builder.ts"))
     return build(
       {
         environment: this.environment,

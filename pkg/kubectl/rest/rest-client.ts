@@ -212,7 +212,7 @@ export class RestClient {
         ...(body === undefined ? {} : { body }),
         ...(this.config.proxy === undefined ? {} : { proxy: this.config.proxy }),
       })
-      const whole = sent.headers["content-encoding"] === "gzip" ? gunzipped(sent) : sent
+      const whole = sent.headers["content-encoding"] === "gzip" ? gunzipped(sent, clock) : sent
       finish(whole)
       return timer === undefined ? whole : limited(whole, timer, controller.signal)
     } catch (err) {

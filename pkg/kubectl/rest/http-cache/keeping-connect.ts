@@ -12,7 +12,7 @@ interface Parts {
   /** The address under which a response is kept. */
   readonly addressOf: (url: URL) => string
   readonly kept: KeptResponses
-  readonly clock: Pick<Clock, "now">
+  readonly clock: Pick<Clock, "now" | "stillDuring">
 }
 
 /** A header that tells, in a log, that a response was not sent anew. */
@@ -44,7 +44,7 @@ async function get({ connect, addressOf, kept, clock }: Parts, request: HttpRequ
     return sent(current)
   }
   if (response.status !== 200) return response
-  const plain = response.headers["content-encoding"] === "gzip" ? gunzipped(response) : response
+  const plain = response.headers["content-encoding"] === "gzip" ? gunzipped(response, clock) : response
   if (isWorthKeeping(plain.headers, clock.now())) {
     const varied = { ...plain, headers: { ...plain.headers, ...variedHeaders(plain, request) } }
     return { ...varied, body: keptAtEnd(varied, (bytes) => kept.write(address, bytes)) }
