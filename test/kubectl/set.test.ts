@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from "bun:test"
 import { startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 import recorded from "./set.recorded.json"
+import gone from "./gone-versions.recorded.json"
 import listed from "./set-env.recorded.json"
 import { steps, type Step } from "./steps.fixtures.ts"
 
@@ -61,4 +62,10 @@ const ENV_ROWS = listed as unknown as readonly Step[]
 describe("kubectl set", () => {
   steps("answers every command line as kubectl does", () => c, ROWS, FILES)
   steps("prints the values that variables refer to", () => c, ENV_ROWS, ENVIRONMENT)
+  steps(
+    "--local changes objects of versions that no server serves any more",
+    () => c,
+    gone.steps as unknown as readonly Step[],
+    gone.files,
+  )
 })

@@ -3,6 +3,7 @@ import type { FieldSpec, Message, Type } from "../../apimachinery/field-spec.ts"
 import { canonicalQuantity } from "../../apimachinery/scalars/quantity.ts"
 import { builtinResource } from "../patch/builtin-meta.ts"
 import { parseGroupVersion, type Unstructured } from "../rest/json.ts"
+import { goneSchema } from "./gone-versions.ts"
 import { typedObject } from "./printer.ts"
 
 type Values = Readonly<Record<string, unknown>>
@@ -25,30 +26,40 @@ const BY_VALUE: Readonly<Record<string, readonly string[]>> = {
   ServiceStatus: ["loadBalancer"],
 }
 
+/** What Go writes of fields that are absent; a selector only where a version asks for one. */
+const WHERE_ABSENT: Readonly<Record<string, Values>> = {
+  DeploymentSpec: { selector: null },
+  DaemonSetSpec: { selector: null },
+  StatefulSetSpec: { selector: null, serviceName: "" },
+  ReplicaSetSpec: { selector: null },
+}
+
 /**
  * Returns an object as kubectl prints one that it has read into a Go struct: fields in the order of declaration,
  * unknown and empty ones left out, but for structs by value. Objects of other kinds stay as they are.
  */
 export async function typedForm(object: Unstructured): Promise<Unstructured> {
   const { kind = "", apiVersion = "" } = object
-  const resource = await builtinResource({ ...parseGroupVersion(apiVersion), kind })
-  if (resource === undefined) return object
-  return typedObject({ kind, apiVersion, ...formOf(resource.schema, object, ["metadata", "spec", "status"]) })
+  const known = { ...parseGroupVersion(apiVersion), kind }
+  const schema = (await builtinResource(known))?.schema ?? (await goneSchema(known))
+  if (schema === undefined) return object
+  return typedObject({ kind, apiVersion, ...formOf(schema, object, ["metadata", "spec", "status"]) })
 }
 
-function formOf(
-  message: Message,
-  values: Values,
-  byValue = BY_VALUE[message.name.split(".").at(-1)!] ?? [],
-): Record<string, unknown> {
+function formOf(message: Message, values: Values, byValue = BY_VALUE[nameOf(message)] ?? []): Record<string, unknown> {
+  const whereAbsent = WHERE_ABSENT[nameOf(message)] ?? {}
   const fields = Object.entries(message.fields).flatMap(([name, { spec }]): (readonly [string, unknown])[] => {
     const given = values[name] ?? undefined
     const zero = spec.type.kind === "intOrString" ? 0 : {}
     const value = byValue.includes(name) ? valueOf(spec.type, given ?? zero) : fieldOf(spec, given)
-    return value === undefined ? [] : [[name, value]]
+    if (value !== undefined) return [[name, value]]
+    const { [name]: absent } = whereAbsent
+    return absent === undefined || (absent === null && spec.presence !== "required") ? [] : [[name, absent]]
   })
   return Object.fromEntries(fields)
 }
+
+const nameOf = ({ name }: Message): string => name.split(".").at(-1)!
 
 /** Undefined for a field that is left out. */
 function fieldOf(spec: FieldSpec, value: unknown): unknown {

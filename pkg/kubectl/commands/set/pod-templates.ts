@@ -12,6 +12,9 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   "StatefulSet.apps": TEMPLATE,
   "Job.batch": TEMPLATE,
   "CronJob.batch": ["spec", "jobTemplate", ...TEMPLATE],
+  "Deployment.extensions": TEMPLATE,
+  "DaemonSet.extensions": TEMPLATE,
+  "ReplicaSet.extensions": TEMPLATE,
 }
 
 /**
