@@ -161,7 +161,9 @@ export class PluginLab implements AsyncDisposable {
   /** Whether a ping from a namespace is answered. */
   reaches(from: string, address: string, ...options: readonly string[]): boolean {
     const ping = [busybox!, "ping", "-c", "1", "-W", "1", ...options, address]
-    return spawnSync("ip", ["netns", "exec", from, ...ping]).status === 0
+    const answers = () => spawnSync("ip", ["netns", "exec", from, ...ping]).status === 0
+    // The kernel asks again after a second for a neighbour whose interface was not ready yet.
+    return answers() || answers() || answers()
   }
 
   /** The same asynchronously, so that several pings can run at once. */
