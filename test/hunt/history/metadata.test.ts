@@ -7,6 +7,8 @@ const since = (status: string, seconds: number) => ({
   status: { conditions: [{ type: "Available", status, lastTransitionTime: at(seconds) }] },
 })
 
+const QUOTA = { object: make("ResourceQuota", "a") }
+
 /** Returns a pod's creation, and a write for each of these metadata. */
 const dying = (...states: readonly object[]) => [{}, ...states].map((metadata) => ({ object: pod("a", { metadata }) }))
 
@@ -34,6 +36,11 @@ describe("an invariant of every write", () => {
       says: "Secret default/a was written again as it was",
       broken: [{ object: make("Secret", "a") }, { object: make("Secret", "a") }],
       sound: [{ object: make("Secret", "a") }, { object: make("Secret", "a", { data: { key: "dmFsdWU=" } }) }],
+    },
+    {
+      says: "ResourceQuota default/a was written again as it was",
+      broken: [QUOTA, { ...QUOTA, author: by("resourcequota-controller") }],
+      sound: [QUOTA, { ...QUOTA, author: "system:apiserver" }],
     },
   ])
 
