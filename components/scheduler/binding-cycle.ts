@@ -8,6 +8,7 @@ import type { NodeInfo } from "./node-info.ts"
 import { pluginsOf } from "./plugins/plugins.ts"
 import type { QueuedPod } from "./queued-pod.ts"
 import { writeUnschedulable } from "./refusal.ts"
+import { writeNomination } from "./write-nomination.ts"
 import { podName, type SchedulingContext } from "./scheduling-context.ts"
 
 /** What a plugin keeps for a pod. */
@@ -66,7 +67,9 @@ export class BindingCycle {
       await external?.reserve()
       await external?.permit()
       let began = cycle.timed?.now() ?? 0
-      if (kept.length > 0) await this.#nominate(pod, node)
+      // Others, such as an autoscaler, are told for which node a pod waits whose volumes or devices are being made
+      // ready. Source: schedule_one.go bindingCycle, gate NominatedNodeNameForExpectation.
+      if (kept.length > 0) await writeNomination(pod, node, this.#context)
       for (const { reservation } of kept) await reservation.preBind()
       await external?.preBind()
       began = cycle.timed?.ended("PreBind", "Success", began) ?? 0
@@ -94,18 +97,6 @@ export class BindingCycle {
     }
   }
 
-  /**
-   * Tells others, such as an autoscaler, for which node a pod waits whose volumes or devices are being made ready.
-   * Source: schedule_one.go bindingCycle, gate NominatedNodeNameForExpectation.
-   */
-  async #nominate({ metadata }: Pod, node: string | null): Promise<void> {
-    const { client, log } = this.#context
-    const body = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: node } }
-    await client
-      .patch(Pod, metadata, { type: "strategic", body }, { subresource: "status" })
-      .catch((err: unknown) => log.debug("Failed to write the node for which a pod waits", { err }))
-  }
-
   /** @throws Error where whoever says that it has bound the pod has not */
   async #checkBound(pod: Pod, node: string, binder: string): Promise<void> {
     const { uid } = pod.metadata
@@ -131,7 +122,7 @@ export class BindingCycle {
     observer?.attempted("error", clock.monotonic() - started, name)
     log.warn("Binding failed; will retry", { pod: podName(pod), node, err })
     cycle.nominations.remove(pod)
-    if (kept.length > 0 || pod.status.nominatedNodeName) await this.#nominate(pod, null)
+    if (kept.length > 0 || pod.status.nominatedNodeName) await writeNomination(pod, null, this.#context)
     queue.failed(queued, new Set())
     // Other pods may have been refused because of a pod that is not there after all.
     queue.moveAllToActiveOrBackoffQueue("AssignedPod/Delete")

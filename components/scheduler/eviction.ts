@@ -7,6 +7,7 @@ import { timestamp, type Clock } from "../../pkg/clock/clock.ts"
 import type { SeriesRecorder } from "../../pkg/controller/event-series.ts"
 import type { Logger } from "../../pkg/log/log.ts"
 import type { Nominations } from "./nominations.ts"
+import { writeNomination } from "./write-nomination.ts"
 
 export interface EvictionContext {
   readonly client: Client
@@ -40,17 +41,10 @@ export async function makeRoom(
   const left = victims.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   if (left.length === 0) return
   for (const pod of context.cycle.nominations.of({ name: node }) ?? [])
-    if ((pod.spec.priority ?? 0) < preemptor.priority) await endNomination(pod, context)
+    if ((pod.spec.priority ?? 0) < preemptor.priority && pod.status.nominatedNodeName)
+      // The informer then takes the nomination from the scheduler's own list.
+      await writeNomination(pod, null, context)
   for (const victim of left) await evictVictim(victim, preemptor, node, context)
-}
-
-/** The informer then takes the nomination from the scheduler's own list. */
-async function endNomination({ metadata, status }: Pod, { client, log }: EvictionContext): Promise<void> {
-  if (!status.nominatedNodeName) return
-  const body = { metadata: { uid: metadata.uid }, status: { nominatedNodeName: null } }
-  await client
-    .patch(Pod, metadata, { type: "strategic", body }, { subresource: "status" })
-    .catch((err: unknown) => log.debug("Failed to take back the node that a pod was nominated to", { err }))
 }
 
 /**

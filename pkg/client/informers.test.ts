@@ -223,13 +223,14 @@ describe("an informer", () => {
     }
     lists.push({ version: 5, items: [object("a", 3, { colour: "red" })] })
     const informer = informers.of(ConfigMap)
-    informer.on({
-      updated: () => {
-        throw new Error("a bug")
-      },
-    })
-    follow()
+    const fails = () => {
+      throw new Error("a bug")
+    }
+    informer.on({ updated: fails, listing: fails, listed: fails })
+    let underWay = 0
+    follow().on({ listing: () => underWay++, listed: () => underWay-- })
     await informers.whenSynced()
+    expect(underWay).toBe(0)
     expect(informer.by(byColour, "red").map(({ metadata }) => metadata.name)).toEqual(["a"])
     watches[0]!.handlers.onEvent({ type: "MODIFIED", object: object("a", 6, { colour: "blue" }) })
     expect([informer.by(byColour, "red").length, informer.by(byColour, "blue").length]).toEqual([0, 1])

@@ -40,7 +40,7 @@ export interface RetryingInformers extends Informers {
 
 const NONE: readonly string[] = []
 
-type Event = "added" | "updated" | "deleted"
+type Change = "added" | "updated" | "deleted"
 
 export function createInformers(options: InformersOptions): RetryingInformers {
   const informers = new Map<Resource, RunningInformer<KubeObject>>()
@@ -160,10 +160,10 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     const replaced = items.map((object) => this.#cache.set(object))
     const lost = [...gone].map((key) => this.#cache.delete(key))
     const told = [...this.#handlers]
-    for (const handlers of told) handlers.listing?.()
+    this.#bracket("listing", told)
     for (const [index, object] of items.entries()) this.#taken(object, replaced[index])
     for (const object of lost) if (object !== undefined) this.#tell("deleted", object)
-    for (const handlers of told) handlers.listed?.()
+    this.#bracket("listed", told)
     this.#synced = true
     this.#whenSynced.resolve()
     this.#follow()
@@ -239,12 +239,22 @@ class RunningInformer<T extends KubeObject> implements Informer<T> {
     this.#retry = { timer: clock.setTimeout(again, wait), again }
   }
 
-  #tell(what: Event, object: T, old = object): void {
+  /** Tells each of the handlers that a list begins or ends, also where one of them fails. */
+  #bracket(what: "listing" | "listed", told: readonly InformerHandlers<T>[]): void {
+    for (const handlers of told)
+      try {
+        handlers[what]?.()
+      } catch (err) {
+        contain("informer handler", err, this.#options.log, { resource: this.resource.plural, what })
+      }
+  }
+
+  #tell(what: Change, object: T, old = object): void {
     for (const handlers of this.#handlers) this.#call(handlers, what, object, old)
   }
 
   /** Calls a handler. Its error is contained: other handlers, and the writer that caused the event, continue. */
-  #call(handlers: InformerHandlers<T>, what: Event, object: T, old = object): void {
+  #call(handlers: InformerHandlers<T>, what: Change, object: T, old = object): void {
     try {
       if (what === "updated") handlers.updated?.(object, old)
       else handlers[what]?.(object)

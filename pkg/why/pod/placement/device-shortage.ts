@@ -122,11 +122,14 @@ function tooFew(
   )
 }
 
-/** Returns the devices that meet the selectors, or why these cannot be asked. */
+/**
+ * Returns the devices that meet the selectors, or why these cannot be asked. As in the scheduler, the patterns that
+ * they compute have one bound for all devices.
+ */
 function fitting(published: readonly Published[], selectors: readonly DeviceSelector[]): readonly Published[] | string {
-  const asked = new DeviceSelectors()
+  const [asked, patterns] = [new DeviceSelectors(), new PatternBudget()]
   try {
-    return published.filter(({ driver, device }) => asked.match(selectors, driver, device, new PatternBudget()))
+    return published.filter(({ driver, device }) => asked.match(selectors, driver, device, patterns))
   } catch (err) {
     if (err instanceof SelectorError) return err.message
     throw err
