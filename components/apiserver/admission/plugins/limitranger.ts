@@ -3,12 +3,9 @@ import type { LimitRangeItem } from "../../../../pkg/api/core/v1/limitrange/limi
 import { PersistentVolumeClaim } from "../../../../pkg/api/core/v1/persistentvolume/persistentvolumeclaim.ts"
 import { Pod } from "../../../../pkg/api/core/v1/pod/pod.ts"
 import { forbidden } from "../../../../pkg/apimachinery/errors.ts"
-import {
-  addQuantities,
-  compareQuantities,
-  formatQuantity,
-  quantity,
-} from "../../../../pkg/apimachinery/scalars/quantity.ts"
+import { isOfPods } from "../../../../pkg/api/core/v1/pod/resources/pod-resources.ts"
+import { containersResourceList, resourceList } from "../../../../pkg/api/core/v1/pod/resources/resource-list.ts"
+import { compareQuantities, formatQuantity, quantity } from "../../../../pkg/apimachinery/scalars/quantity.ts"
 import { on, type AdmissionAttributes, type AdmissionPlugin, type AttributesOf } from "../admission.ts"
 import type { AdmissionContext } from "../context.ts"
 
@@ -105,14 +102,19 @@ function faultsOfPod({ spec }: Pod, item: LimitRangeItem): readonly string[] {
       outside(item, "Container", resources.requests ?? {}, resources.limits ?? {}),
     )
   if (item.type !== "Pod") return []
-  const total = (of: (container: Container) => Amounts | undefined) =>
-    highest(sum(spec.containers.map(of)), spec.initContainers?.map(of) ?? [])
-  return outside(
-    item,
-    "Pod",
-    total(({ resources }) => resources.requests),
-    total(({ resources }) => resources.limits),
-  )
+  return outside(item, "Pod", totalOf(spec, "requests"), totalOf(spec, "limits"))
+}
+
+/**
+ * Returns what a pod requests, or its limits: those of its containers with its sidecars, or of an init container where
+ * that is more. What is given for the pod itself replaces it.
+ */
+function totalOf(spec: Pod["spec"], kind: "requests" | "limits"): Amounts {
+  const ofContainers = containersResourceList(spec, ({ resources }) => resourceList(resources[kind]))
+  const total = Object.create(null) as Record<string, string>
+  for (const [name, amount] of Object.entries(ofContainers)) total[name] = formatQuantity(amount)
+  for (const [name, amount] of Object.entries(spec.resources?.[kind] ?? {})) if (isOfPods(name)) total[name] = amount
+  return total
 }
 
 /** Returns a message for each bound that is exceeded. `limits` is undefined for objects that have requests only. */
@@ -138,10 +140,11 @@ function outside(item: LimitRangeItem, type: string, requests: Amounts, limits: 
   }
   for (const [name, ratio] of Object.entries(item.maxLimitRequestRatio ?? {})) {
     const [limit, request] = [limits?.[name], requests[name]]
-    if (limit === undefined || request === undefined || quantity(request).nano === 0n) {
+    const isNothing = (amount: string | undefined) => amount === undefined || quantity(amount).nano === 0n
+    const missing = isNothing(request) ? "request" : isNothing(limit) ? "limit" : undefined
+    if (request === undefined || limit === undefined || missing !== undefined) {
       faults.push(
-        `${name} max limit to request ratio per ${type} is ${ratio}, but no limit or request is specified or ` +
-          "request is 0",
+        `${name} max limit to request ratio per ${type} is ${ratio}, but no ${missing} is specified or ${missing} is 0`,
       )
       continue
     }
@@ -152,25 +155,4 @@ function outside(item: LimitRangeItem, type: string, requests: Amounts, limits: 
       )
   }
   return faults
-}
-
-const sum = (amounts: readonly (Amounts | undefined)[]): Amounts => {
-  const total = Object.create(null) as Record<string, string>
-  for (const each of amounts)
-    for (const [name, amount] of Object.entries(each ?? {}))
-      total[name] =
-        total[name] === undefined ? amount : formatQuantity(addQuantities(quantity(total[name]), quantity(amount)))
-  return total
-}
-
-/**
- * Init containers run one at a time, so of each resource a pod needs the larger of two amounts: the sum of its
- * containers, or the largest init container.
- */
-const highest = (base: Amounts, others: readonly (Amounts | undefined)[]): Amounts => {
-  const top = Object.assign(Object.create(null), base) as Record<string, string>
-  for (const each of others)
-    for (const [name, amount] of Object.entries(each ?? {}))
-      if (top[name] === undefined || compareQuantities(quantity(amount), quantity(top[name])) > 0) top[name] = amount
-  return top
 }
