@@ -15,7 +15,7 @@ import {
 import { adopters, controllerOf, owned } from "../../../pkg/controller/owned.ts"
 import { claim } from "../pod-control/claim.ts"
 import { scaleProportionally, wasScaled } from "./proportional.ts"
-import { byCreation, isActive, scaleReplicaSet, sortOut, syncRevision, type ReplicaSets } from "./replicasets.ts"
+import { byRevision, isActive, scaleReplicaSet, sortOut, syncRevision, type ReplicaSets } from "./replicasets.ts"
 import { rollingStep } from "./rolling.ts"
 import {
   deadlineLeft,
@@ -205,12 +205,15 @@ async function writeStatus(
 const withoutZeros = (status: DeploymentStatus): object =>
   Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0 && value !== undefined))
 
-/** Deletes the oldest old ReplicaSets beyond revisionHistoryLimit, except those with pods. */
+/**
+ * Deletes the old ReplicaSets of the lowest revisions beyond revisionHistoryLimit, except those with pods. A ReplicaSet
+ * that a rollback used again has a high revision, however old it is.
+ */
 async function cleanUp(deployment: Deployment, sets: ReplicaSets, { client }: ReconcileContext): Promise<void> {
   const limit = deployment.spec.revisionHistoryLimit
   if (limit === undefined) return
   const ended = sets.old.filter((rs) => rs.metadata.deletionTimestamp === undefined)
-  const excess = [...ended].sort(byCreation).slice(0, Math.max(0, ended.length - limit))
+  const excess = [...ended].sort(byRevision).slice(0, Math.max(0, ended.length - limit))
   for (const rs of excess) {
     if (
       (rs.status.replicas ?? 0) !== 0 ||

@@ -74,6 +74,12 @@ export function sortOut(deployment: Deployment, sets: readonly ReplicaSet[]): Re
   return { current, old: byAge.filter((rs) => rs !== current) }
 }
 
+/** Orders by revision, and sets of one revision by age. Source: deployment_util.go ReplicaSetsByRevision. */
+export const byRevision = (a: ReplicaSet, b: ReplicaSet): number => {
+  const [x, y] = [revisionOf(a), revisionOf(b)]
+  return x === y ? byCreation(a, b) : x < y ? -1 : 1
+}
+
 export const byCreation = (a: ReplicaSet, b: ReplicaSet): number => {
   const [x, y] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""]
   return x === y ? (a.metadata.name! < b.metadata.name! ? -1 : 1) : x < y ? -1 : 1
