@@ -43,3 +43,40 @@ test("Endpoints for a Service that comes back before its Endpoints are deleted s
   // then
   expect(await cluster.get(Endpoints, "outside")).toMatchObject({ subsets: outside("outside").subsets })
 })
+
+test("a port that all pods have is listed once, also where the numbers of a named port differ", async () => {
+  // given pods whose port http has different numbers, and one that has none
+  await using cluster = await startCluster({ nodes: 1 })
+  const pod = (name: string, ports: readonly object[]) => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels: { app: "web" } },
+    spec: { containers: [{ name: "c", image: "web:1", ports }] },
+  })
+  await cluster.apply([
+    pod("a", [{ name: "http", containerPort: 8080 }]),
+    pod("b", [{ name: "http", containerPort: 9090 }]),
+    pod("c", []),
+  ])
+  // when a Service has the named port and one with a number
+  const spec = {
+    selector: { app: "web" },
+    ports: [
+      { name: "web", port: 80, targetPort: "http" },
+      { name: "metrics", port: 81, targetPort: 9000 },
+    ],
+  }
+  await cluster.apply([{ apiVersion: "v1", kind: "Service", metadata: { name: "web" }, spec }])
+  await cluster.settle()
+  // then each port is listed with the pods that have it
+  const { subsets = [] } = await cluster.get(Endpoints, "web")
+  const shown = subsets.map(({ addresses = [], ports = [] }) => [
+    ports.map(({ name, port }) => `${name} ${port}`).join(),
+    addresses.map(({ targetRef }) => targetRef?.name).join(),
+  ])
+  expect(shown.sort()).toEqual([
+    ["metrics 9000", "a,b,c"],
+    ["web 8080", "a"],
+    ["web 9090", "b"],
+  ])
+})

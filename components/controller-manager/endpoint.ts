@@ -106,23 +106,53 @@ export function endpointController(): Controller<Service> {
   })
 }
 
+/** Pods that have the same port, and who of them is ready. */
+interface Offer {
+  readonly ports: ResolvedPort[]
+  readonly ready: EndpointAddress[]
+  readonly notReady: EndpointAddress[]
+}
+
 /**
- * Groups pods with the same ports into subsets. Addresses and ports are sorted, so that equal subsets are equal text.
+ * Groups ports that the same pods have into subsets: where the numbers of a named port differ, a port that all pods
+ * have is not repeated for each. Addresses and ports are sorted, so that equal subsets are equal text. Source:
+ * pkg/api/v1/endpoints/util.go RepackSubsets.
  */
 function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
-  const groups = new Map<
-    string,
-    { ports: readonly ResolvedPort[]; ready: EndpointAddress[]; notReady: EndpointAddress[] }
-  >()
+  const byIp = (a: EndpointAddress, b: EndpointAddress) => (a.ip < b.ip ? -1 : 1)
+  const subsets = new Map<string, Offer>()
+  for (const offer of offersOf(pods, service)) {
+    const [ready, notReady] = [offer.ready.sort(byIp), offer.notReady.sort(byIp)]
+    const key = JSON.stringify([ready, notReady])
+    const same = subsets.get(key)
+    if (same === undefined) subsets.set(key, offer)
+    else same.ports.push(...offer.ports)
+  }
+  return [...subsets.values()].map(({ ports, ready, notReady }) => ({
+    ...(ready.length === 0 ? {} : { addresses: ready }),
+    ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady }),
+    ...(ports.length === 0
+      ? {}
+      : {
+          ports: ports.map(({ name, port, protocol, appProtocol }) => ({
+            ...(name === "" ? {} : { name }),
+            port,
+            protocol,
+            ...(appProtocol === undefined ? {} : { appProtocol }),
+          })),
+        }),
+  }))
+}
+
+/** Returns the ports in their order, each with the pods that have it; one without a port for pods that have none. */
+function offersOf(pods: readonly Pod[], service: Service): readonly Offer[] {
+  const offers = new Map<string, Offer>()
   for (const pod of pods) {
     // Clients of Endpoints know one family only: the primary one of the Service.
     const ip = addressOf(pod, service.spec.ipFamilies?.[0] ?? "IPv4")
     const ports = portsOn(pod, service)
     if (ip === undefined) continue
     if (ports.length === 0 && (service.spec.ports ?? []).length > 0) continue
-    const key = JSON.stringify(ports)
-    const group = groups.get(key) ?? { ports, ready: [], notReady: [] }
-    groups.set(key, group)
     const hostname = hostnameOf(pod, service)
     const address: EndpointAddress = {
       ip,
@@ -130,25 +160,15 @@ function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
       ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
       targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },
     }
-    ;(readinessOf(pod, service).ready ? group.ready : group.notReady).push(address)
+    const { ready } = readinessOf(pod, service)
+    for (const port of ports.length === 0 ? [undefined] : ports) {
+      const key = JSON.stringify(port ?? null)
+      const offer = offers.get(key) ?? { ports: port === undefined ? [] : [port], ready: [], notReady: [] }
+      offers.set(key, offer)
+      ;(ready ? offer.ready : offer.notReady).push(address)
+    }
   }
-  const byIp = (a: EndpointAddress, b: EndpointAddress) => (a.ip < b.ip ? -1 : 1)
-  return [...groups]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, { ports, ready, notReady }]) => ({
-      ...(ready.length === 0 ? {} : { addresses: ready.sort(byIp) }),
-      ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byIp) }),
-      ...(ports.length === 0
-        ? {}
-        : {
-            ports: ports.map(({ name, port, protocol, appProtocol }) => ({
-              ...(name === "" ? {} : { name }),
-              port,
-              protocol,
-              ...(appProtocol === undefined ? {} : { appProtocol }),
-            })),
-          }),
-    }))
+  return [...offers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, offer]) => offer)
 }
 
 const sorted = (labels: Readonly<Record<string, string>> | undefined): unknown =>
