@@ -243,6 +243,24 @@ describe("a custom object", () => {
     })
   })
 
+  test("is scaled by a Scale that names no version of it, and not by one that names an old version", async () => {
+    const { metadata } = body(await call("POST", WIDGETS, json(widget("put", { size: 1, replicas: 1 }))))
+    const scale = (replicas: number, more: object = {}) =>
+      json({ apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "put", ...more }, spec: { replicas } })
+    const put = await call("PUT", `${WIDGETS}/put/scale`, scale(7))
+    expect([put.code, body(put)]).toMatchObject([200, { kind: "Scale", spec: { replicas: 7 } }])
+    const old = { resourceVersion: metadata["resourceVersion"] }
+    expect((await call("PUT", `${WIDGETS}/put/scale`, scale(8, old))).code).toBe(409)
+    expect(body(await call("GET", `${WIDGETS}/put`))).toMatchObject({ spec: { replicas: 7 } })
+  })
+
+  test("takes no strategic merge patch of its scale, as of itself", async () => {
+    await call("POST", WIDGETS, json(widget("strategic", { size: 1, replicas: 1 })))
+    const sent = patch("strategic-merge-patch+json", { spec: { replicas: 2 } })
+    for (const path of ["strategic", "strategic/scale"])
+      expect((await call("PATCH", `${WIDGETS}/${path}`, sent)).code).toBe(415)
+  })
+
   test("is merged by server-side apply as the list types of its schema say", async () => {
     const apply = (manager: string, spec: object): Promise<Answer> =>
       call("PATCH", `${WIDGETS}/applied?fieldManager=${manager}`, patch("apply-patch+yaml", widget("applied", spec)))

@@ -111,10 +111,7 @@ export function serveResource(
     case "update":
       return withObject(exchange, request(call, resource, options), body, options)
     case "patch": {
-      const type = patchBody(
-        exchange.header("content-type"),
-        resource.definition !== undefined && info.subresource !== "scale",
-      )
+      const type = patchBody(exchange.header("content-type"), resource.definition !== undefined)
       return withPatch(exchange, request(call, resource, options, type === "apply-patch"), body, type, options)
     }
     case "delete":

@@ -75,7 +75,9 @@ async function scaled(context: RegistryContext, request: ApiRequest, old: KubeOb
   // The rules of a custom resource look at the number in the object.
   if (replicas < 0 && resource.definition === undefined)
     throw invalid(Scale, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")])
-  const { uid, resourceVersion } = wanted.metadata
+  // A Scale without a resourceVersion changes whatever is stored, also of kinds that take no such update.
+  const { uid, resourceVersion: sent = "" } = wanted.metadata
+  const resourceVersion = sent === "" ? metadata.resourceVersion : sent
   checkPrecondition({
     resource,
     namespace: metadata.namespace,
