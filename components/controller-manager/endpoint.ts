@@ -1,4 +1,5 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
+import { pushAll } from "../../pkg/lists/push-all.ts"
 import { fromLabels } from "../../pkg/apimachinery/selectors/labels.ts"
 import { Endpoints, type EndpointAddress } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
@@ -126,7 +127,7 @@ function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
     const key = JSON.stringify([ready, notReady])
     const same = subsets.get(key)
     if (same === undefined) subsets.set(key, offer)
-    else same.ports.push(...offer.ports)
+    else pushAll(same.ports, offer.ports)
   }
   return [...subsets.values()].map(({ ports, ready, notReady }) => ({
     ...(ready.length === 0 ? {} : { addresses: ready }),
