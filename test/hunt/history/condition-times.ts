@@ -5,6 +5,7 @@ import type { WriteInvariant } from "./write.ts"
 interface Condition {
   readonly type: string
   readonly status: string
+  readonly reason?: string
   readonly lastTransitionTime?: string
 }
 
@@ -34,11 +35,24 @@ export const timesTransitions: WriteInvariant = ({ type, object, previous, time 
         problems.push(`is ${condition.type}=${condition.status} since ${was}, and then since ${is}`)
       // A clock that is set, and one that is slow, write earlier times.
       const now = Date.parse(time)
-      if (before.status !== condition.status && is < was && course.wasCalm(Date.parse(was), now))
+      if (
+        before.status !== condition.status &&
+        is < was &&
+        !isOfNodeController(object, before) &&
+        course.wasCalm(Date.parse(was), now)
+      )
         problems.push(`is ${condition.type}=${condition.status} since ${is}, before ${was}`)
     }
   return problems.map((problem) => `${nameOf(object)} ${problem}`)
 }
+
+/**
+ * Whether the node controller has called a pod of a lost node not ready, which it does without a reason. A kubelet that
+ * is back writes the status that it knows, with the earlier time. Source: kubernetes
+ * pkg/controller/util/node/controller_utils.go MarkPodsNotReady, pkg/kubelet/status/status_manager.go.
+ */
+const isOfNodeController = (object: KubeObject, before: Condition): boolean =>
+  object.kind === "Pod" && before.type === "Ready" && before.status === "False" && before.reason === undefined
 
 /**
  * Whether containers have changed: a kubelet tells only its last status, so a condition may have been different between

@@ -79,6 +79,11 @@ describe("an invariant of every write", () => {
       },
     }),
   })
+  const ready = (status: string, second: number, reason?: string) => ({
+    object: pod("a", {
+      status: { conditions: [{ type: "Ready", status, reason, lastTransitionTime: at(second) }] },
+    }),
+  })
   finds("timesTransitions", [
     {
       says: "is Available=True since 2026-01-01T00:00:00Z, and then since 2026-01-01T00:00:09Z",
@@ -94,6 +99,11 @@ describe("an invariant of every write", () => {
       says: "is PodReadyToStartContainers=True since 2026-01-01T00:00:00Z, and then since 2026-01-01T00:00:09Z",
       broken: [sandbox(0, "10.42.0.4"), { ...sandbox(9, "10.42.0.4"), after: 9 }],
       sound: [sandbox(0, "10.42.0.4"), { ...sandbox(9, "10.42.0.7"), after: 9 }],
+    },
+    {
+      says: "is Ready=True since 2026-01-01T00:00:05Z, before 2026-01-01T00:00:09Z",
+      broken: [{ ...ready("False", 9, "ContainersNotReady"), after: 9 }, ready("True", 5)],
+      sound: [{ ...ready("False", 9), after: 9 }, ready("True", 5)],
     },
   ])
 
