@@ -1,7 +1,7 @@
 /**
  * The transport to an API server over HTTP(S), for other processes: JSON, kept-alive connections, watches as streams of
- * lines. It uses node:https instead of fetch, because on Bun the TLS trust of fetch holds for the whole process: two
- * clusters with different authorities would clash.
+ * lines. It uses node:https, since Bun's fetch has no keep-alive probes, and of a watch whose connection breaks it drops
+ * the events that came last.
  */
 import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"

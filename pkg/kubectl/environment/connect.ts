@@ -23,12 +23,15 @@ export interface HttpRequest {
   /** The proxy to connect through: `http:`, `https:` or `socks5:`. */
   readonly proxy?: URL
   readonly signal?: AbortSignal
+  /** Whether a body that breaks off is of no use: nothing of it is read before all of it is there. */
+  readonly isWhole?: boolean
 }
 
 export interface HttpResponse {
   readonly status: number
-  /** Names in lower case. Several values are joined by `, `, but those of `warning` are kept apart. */
+  /** Names in lower case. Several values are joined by `, `. */
   readonly headers: Readonly<Record<string, string>>
+  /** The headers `Warning`, of which one may hold several warnings. */
   readonly warnings: readonly string[]
   /** The protocol that was spoken: `HTTP/2.0`. */
   readonly protocol: string

@@ -1,131 +1,39 @@
-import { Buffer } from "node:buffer"
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http"
-import { Agent, request as httpsRequest } from "node:https"
-import { connect as connectTcp } from "node:net"
-import { connect as connectTls } from "node:tls"
-import { goQuoted } from "../../apimachinery/go/go-text.ts"
-import { passOn } from "../../runtime/http/pass-on.ts"
-import { onUnwantedUpgrade } from "../../runtime/http/unwanted-upgrade.ts"
-import type { Connect, HttpRequest, HttpResponse, TlsOptions } from "./connect.ts"
+import type { Connect, HttpRequest, HttpResponse } from "./connect.ts"
 import { dialError } from "./dial-error.ts"
 import { errorCode } from "./files.ts"
-import { expiredError, isExpired } from "./expired-certificate.ts"
-import { hostOf, portOf, tlsOf } from "./host-address.ts"
+import { fetched, isFetchable } from "./host-fetch.ts"
+
+/** The servers, as `https://127.0.0.1:6443`, that have broken off a connection. */
+const breaking = new Set<string>()
 
 /** Connections of this machine. Those of one server are used again. */
 export const hostConnect: Connect = {
-  send: (request) => sendOver(request),
-  async dial({ url, tls, proxy, signal }) {
-    if (proxy !== undefined) {
-      const { dialThroughProxy } = await import("./host-proxy.ts")
-      return dialThroughProxy({ url, tls, proxy, ...(signal === undefined ? {} : { signal }) })
-    }
-    const target = { host: hostOf(url), port: portOf(url) }
-    return new Promise((resolve, reject) => {
-      const isTls = url.protocol === "https:"
-      const socket = isTls
-        ? connectTls({ ...target, ...tlsOf(tls, url), ALPNProtocols: ["http/1.1"] })
-        : connectTcp(target)
-      socket.once(isTls ? "secureConnect" : "connect", () => {
-        socket.setNoDelay(true)
-        resolve(socket)
-      })
-      socket.once("error", (err) => reject(dialError(err, url)))
-      signal?.addEventListener("abort", () => socket.destroy(signal.reason as Error), { once: true })
-    })
-  },
+  send: (request) =>
+    isFetchable(request) && !breaking.has(request.url.origin) ? sendByFetch(request) : sendByNode(request),
+  dial: async (target) => (await import("./host-dial.ts")).dialHost(target),
 }
 
-const AGENTS = new Map<string, Agent>()
+const sendByNode = async (request: HttpRequest): Promise<HttpResponse> =>
+  (await import("./host-http.ts")).sendOver(request)
 
-/** The agent of one server and user, which keeps connections. */
-function agentOf(tls: TlsOptions): Agent {
-  const key = JSON.stringify(tls)
-  const known = AGENTS.get(key)
-  if (known !== undefined) return known
-  const agent = new Agent({ keepAlive: true })
-  AGENTS.set(key, agent)
-  return agent
-}
-
-async function sendOver(call: HttpRequest): Promise<HttpResponse> {
-  const { method, url, headers, body, tls, signal } = call
-  const isTls = url.protocol === "https:"
-  if (!isTls && url.protocol !== "http:")
-    throw new Error(`unsupported protocol scheme ${goQuoted(url.protocol.slice(0, -1))}`)
-  const proxied = call.proxy === undefined ? {} : await proxyOptions(call)
-  const options: RequestOptions = {
-    method,
-    host: hostOf(url),
-    port: portOf(url),
-    path: url.pathname + url.search,
-    headers: {
-      ...(headers as Record<string, string | string[]>),
-      ...(body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(body)) }),
-    },
-    ...(signal === undefined ? {} : { signal }),
-    ...proxied,
-  }
-  return new Promise((resolve, reject) => {
-    const request = isTls ? httpsRequest({ ...options, ...tlsOf(tls, url), agent: agentOf(tls) }) : httpRequest(options)
-    let local: string | undefined
-    request.once("socket", (socket) => {
-      const note = () => (local = `${socket.localAddress}:${socket.localPort}`)
-      if (socket.connecting) socket.once("connect", note)
-      else note()
-    })
-    let failure: Error | undefined
-    const fail = (err: Error) => {
-      failure = err
-      if (signal?.aborted === true) reject(signal.reason as Error)
-      else if (isExpired(err)) void expiredError(err, url).then(reject)
-      else if (request.reusedSocket && isRepeatable(call) && errorCode(err) === "ECONNRESET") resolve(sendOver(call))
-      else reject(dialError(err, url, local))
-    }
-    request.on("error", fail)
-    onUnwantedUpgrade(request, fail)
-    request.once("response", (incoming: IncomingMessage) => {
-      incoming.on("error", () => undefined)
-      const cut = () => (failure === undefined ? new Error("unexpected EOF") : dialError(failure, url, local))
-      resolve(responseOf(incoming, cut))
-    })
-    if (call.parts === undefined) request.end(body)
-    else void passOn(call.parts, request).catch((err: unknown) => request.destroy(err as Error))
-  })
-}
+/** How fetch names failures that come before a request is sent: of the address, of the connection, of trust. */
+const NOT_SENT =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|(?:CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|ERR_TLS)_\w+)$/
 
 /**
- * Whether a request may be sent again over another connection, when the server has closed the one that was kept before
- * it has read the request. Source: Go net/http/request.go (isReplayable).
+ * Fetch does not say at which address it failed, nor from which port, nor what came instead of an answer. So what has
+ * not been sent is tried once more by Node's module, which says so, and so are the requests after a broken connection.
  */
-const isRepeatable = ({ method, body, parts }: HttpRequest): boolean =>
-  ["GET", "HEAD", "OPTIONS", "TRACE"].includes(method) && body === undefined && parts === undefined
-
-async function proxyOptions({ url, tls, proxy }: HttpRequest): Promise<RequestOptions> {
-  const { dialThroughProxy } = await import("./host-proxy.ts")
-  const socket = await dialThroughProxy({ url, tls, proxy: proxy! })
-  return { createConnection: () => socket, agent: false }
-}
-
-/** `cut` gives the error of a body that ends too early. */
-function responseOf(incoming: IncomingMessage, cut: () => Error): HttpResponse {
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(incoming.headers))
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value
-  return {
-    status: incoming.statusCode ?? 0,
-    headers,
-    warnings: incoming.headersDistinct?.["warning"] ?? [],
-    protocol: `HTTP/${incoming.httpVersion}`,
-    body: wholeBody(incoming, cut),
-    cancel: () => void incoming.destroy(),
-  }
-}
-
-async function* wholeBody(incoming: IncomingMessage, cut: () => Error): AsyncGenerator<Uint8Array, void, undefined> {
+async function sendByFetch(request: HttpRequest): Promise<HttpResponse> {
+  const { url, signal } = request
   try {
-    for await (const part of incoming) yield part as Uint8Array
+    return await fetched(request)
   } catch (err) {
-    throw errorCode(err) === "ECONNRESET" ? cut() : err
+    if (signal?.aborted === true) throw signal.reason
+    const code = errorCode(err) ?? ""
+    if (NOT_SENT.test(code)) return sendByNode(request)
+    breaking.add(url.origin)
+    if (code === "ECONNRESET") throw Object.assign(new Error("EOF", { cause: err }), { code })
+    throw dialError(err as Error, url)
   }
 }

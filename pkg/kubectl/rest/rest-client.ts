@@ -144,10 +144,11 @@ export class RestClient {
   }
 
   /**
-   * Sends a request, and again where the server asks to wait; with `persistent` also where the connection breaks.
+   * Sends a request, and again where the server asks to wait. One whose answer is of use only as a whole (`isWhole`) is
+   * also sent again where the connection breaks.
    * @throws UrlError when there is no answer
    */
-  async send(request: RestRequest, persistent = false): Promise<HttpResponse> {
+  async send(request: RestRequest, isWhole = false): Promise<HttpResponse> {
     const url = this.url(request)
     const { method } = request
     let previous: UrlError | undefined
@@ -155,9 +156,9 @@ export class RestClient {
       const headers = await this.#identified(request, url)
       let response: HttpResponse
       try {
-        response = await this.#once(request, url, headers)
+        response = await this.#once(request, url, headers, isWhole)
       } catch (err) {
-        if (!persistent || retries >= MOST_RETRIES || !isBroken(request, err)) throw withPrevious(err, previous)
+        if (!isWhole || retries >= MOST_RETRIES || !isBroken(request, err)) throw withPrevious(err, previous)
         previous = err
         await sleep(this.#environment.clock, BROKEN_RETRY_MS, request.signal)
         continue
@@ -190,6 +191,7 @@ export class RestClient {
     request: RestRequest,
     url: URL,
     headers: Record<string, string | readonly string[]>,
+    isWhole: boolean,
   ): Promise<HttpResponse> {
     const { method, body } = request
     const { clock, connect } = this.#environment
@@ -209,6 +211,7 @@ export class RestClient {
         headers,
         tls: await this.tls(),
         signal,
+        isWhole,
         ...(body === undefined ? {} : { body }),
         ...(this.config.proxy === undefined ? {} : { proxy: this.config.proxy }),
       })
