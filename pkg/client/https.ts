@@ -1,7 +1,7 @@
 /**
  * The transport to an API server over HTTP(S), for other processes: JSON, kept-alive connections, watches as streams of
- * lines. It uses node:https, since Bun's fetch has no keep-alive probes, and of a watch whose connection breaks it drops
- * the events that came last.
+ * lines. It uses node:https, since Bun's fetch has no keep-alive probes, and drops the last events of a watch whose
+ * connection breaks.
  */
 import { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"

@@ -52,7 +52,7 @@ export function hostEnvironment(options: {
   }
 }
 
-/** The runtime's HTTP and TLS take a quarter of a short run to load, and not every command asks a server. */
+/** What sends is loaded with the first request: not every command asks a server. */
 const lazyConnect: Connect = {
   send: async (request) => (await import("./host-connect.ts")).hostConnect.send(request),
   dial: async (request) => (await import("./host-connect.ts")).hostConnect.dial(request),
