@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { createServer as createHttp } from "node:http"
-import { createServer as createHttps } from "node:https"
 import { createServer as createTcp, type AddressInfo, type Server, type Socket } from "node:net"
+import { createServer as createTls } from "node:tls"
 import { openClusterPki } from "../../pki/cluster-pki.ts"
 import type { HttpRequest, TlsOptions } from "./connect.ts"
 import { hostConnect } from "./host-connect.ts"
@@ -40,34 +40,50 @@ async function ask(url: string, request: Partial<HttpRequest> = {}): Promise<str
   return Buffer.concat(await Array.fromAsync(body)).toString()
 }
 
+/** A server that answers with the name in the client's certificate, or with `nobody`. */
 async function secure() {
   const pki = openClusterPki({ now: () => Date.now() })
-  const { keyPem, certPem } = pki.leaf({
-    name: "serving",
-    authority: "server-ca",
-    subject: { commonName: "127.0.0.1", organizations: [] },
-    ipAddresses: ["127.0.0.1"],
+  const leaf = (commonName: string) =>
+    pki.issue({
+      ...{ name: commonName, authority: "server-ca", ipAddresses: ["127.0.0.1"] },
+      subject: { commonName, organizations: [] },
+    })
+  const { certPem: ca } = pki.authorities["server-ca"]
+  const { keyPem: key, certPem: cert } = leaf("server")
+  const server = createTls({ key, cert, ca, requestCert: true, rejectUnauthorized: false }, (socket) => {
+    socket.on("error", () => undefined)
+    socket.on("data", () => {
+      const name = String(socket.getPeerCertificate().subject?.CN ?? "nobody")
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${name.length}\r\n\r\n${name}`)
+    })
   })
-  const server = await listening(createHttps({ key: keyPem, cert: certPem }, (_, answer) => void answer.end("{}")))
-  return Object.assign(server, { ca: pki.authorities["server-ca"].certPem })
+  const client = (name: string): TlsOptions => {
+    const { keyPem, certPem } = leaf(name)
+    return { ca, key: keyPem, cert: certPem }
+  }
+  return Object.assign(await listening(server), { ca, client })
 }
 
-test("each request trusts the authorities that it names, and no other", async () => {
+test("each request trusts the authorities that it names, and shows the certificate that it names", async () => {
   // given two servers of two authorities
   await using one = await secure()
   await using other = await secure()
   const by = (tls: TlsOptions) => ask(`https://${one.at}/`, { tls })
   const unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+  const alice = one.client("alice")
 
-  // when the first is asked in turn with its own, with the other's and with none
-  expect(await by({ ca: one.ca })).toBe("{}")
-  await expect(by({ ca: other.ca })).rejects.toThrow(unknown)
-  expect(await by({ insecureSkipVerify: true })).toBe("{}")
+  // when the first is asked in turn by several clients, with its own authority, with the other's and with none
+  expect(await by(alice)).toBe("alice")
+  await expect(by({ ...alice, ca: other.ca })).rejects.toThrow(unknown)
+  expect(await by({ ...alice, insecureSkipVerify: true })).toBe("alice")
 
-  // then no connection that was kept is used with less trust
-  await expect(by({ ca: other.ca })).rejects.toThrow(unknown)
+  // then no connection that was kept is used with less trust, or for somebody else
+  await expect(by({ ...alice, ca: other.ca })).rejects.toThrow(unknown)
   await expect(by({})).rejects.toThrow(unknown)
-  expect(await by({ ca: one.ca })).toBe("{}")
+  expect(await by({ ca: one.ca })).toBe("nobody")
+  expect(await by(one.client("bob"))).toBe("bob")
+  expect(await ask(`https://${other.at}/`, { tls: other.client("carol") })).toBe("carol")
+  expect(await by(alice)).toBe("alice")
 })
 
 test("what changes something is sent once over a kept connection that breaks, and what changes nothing again", async () => {
