@@ -111,11 +111,10 @@ export class Containerd implements Component {
       images: withPinnedImage(withExampleImages(cri.images, paths, clock), pauseImage),
     }
     const pods = () => attachmentsOf(NETWORK, isPort)
-    this.#plugins = new PluginServer(
-      paths,
-      this.#log,
-      guardsSources ? new SourceGuard({ clock, log: this.#log, pods }) : undefined,
-    )
+    this.#plugins = new PluginServer({
+      ...{ paths, clock, log: this.#log },
+      guard: guardsSources ? new SourceGuard({ clock, log: this.#log, pods }) : undefined,
+    })
     this.#archives = new Archives({
       paths,
       clock,

@@ -49,6 +49,8 @@ export const INFO = { kind: 1, data: 2, slaveKind: 4, slaveData: 5 } as const
 /** The length of `struct ifinfomsg`: family, type, index, flags, changed flags. */
 export const LINK_HEADER = 16
 const UP = 1
+/** Source: linux/if.h (IFF_RUNNING). */
+const RUNNING = 0x40
 
 export function linkHeader({ index = 0, isUp = false }: { index?: number; isUp?: boolean } = {}): Buffer {
   const header = Buffer.alloc(LINK_HEADER)
@@ -174,7 +176,10 @@ export interface Link {
   readonly index: number
   readonly mac: string
   readonly mtu: number
+  /** Whether somebody has brought it up. */
   readonly isUp: boolean
+  /** Whether it can also send: the other end is up, and the kernel has taken note of it. */
+  readonly isRunning: boolean
 }
 
 /** Returns the interface in the answer to `findLink`. */
@@ -185,6 +190,7 @@ export function linkIn({ body }: Reply): Link {
     mac: hardwareText(attributes.get(IFLA.address) ?? Buffer.alloc(0)),
     mtu: attributes.get(IFLA.mtu)?.readUInt32LE(0) ?? 0,
     isUp: (body.readUInt32LE(8) & UP) !== 0,
+    isRunning: (body.readUInt32LE(8) & RUNNING) !== 0,
   }
 }
 

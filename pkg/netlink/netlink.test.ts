@@ -91,11 +91,11 @@ describe("a netlink request", () => {
   test("returns the response", async () => {
     const header = Buffer.alloc(16)
     header.writeInt32LE(7, 4)
-    header.writeUInt32LE(1, 8)
+    header.writeUInt32LE(0x41, 8)
     const mac = Buffer.from("0a000100" + "0a580a2a0002" + "0000", "hex")
     const { file } = kernel([message(16, 0, header, mac)])
     const [found] = await request(file, [message(18, 1, Buffer.alloc(16))])
-    expect(linkIn(found!)).toEqual({ index: 7, mac: "0a:58:0a:2a:00:02", mtu: 0, isUp: true })
+    expect(linkIn(found!)).toEqual({ index: 7, mac: "0a:58:0a:2a:00:02", mtu: 0, isUp: true, isRunning: true })
   })
 })
 

@@ -47,7 +47,10 @@ export class PluginLab implements AsyncDisposable {
   private constructor(name: string, guarded: boolean) {
     this.machine = this.#namespace(name)
     const guard = new SourceGuard({ clock: realClock, log: silent, pods: () => [], host: hostIn(name) })
-    this.#server = new PluginServer(this.#paths, silent, guarded ? guard : undefined)
+    this.#server = new PluginServer({
+      ...{ paths: this.#paths, clock: realClock, log: silent },
+      guard: guarded ? guard : undefined,
+    })
   }
 
   /** @param guarded whether pods are held to their own addresses */

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, rmSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import { dirname, join } from "node:path"
+import { sleep, type Clock } from "../../../../pkg/clock/clock.ts"
 import type { Logger } from "../../../../pkg/log/log.ts"
 import {
   callOf,
@@ -23,9 +24,18 @@ import { PluginProcess } from "./plugin-process.ts"
 import { addPod, checkPod, collect, releaseUnused, removePod } from "./pod-interface.ts"
 import { beginListening } from "../../../../pkg/runtime/http/begin-listening.ts"
 
+export interface PluginServerOptions {
+  readonly paths: ContainerdPaths
+  readonly clock: Clock
+  readonly log: Logger
+  /** Holds pods to their own addresses, where there is one. */
+  readonly guard: SourceGuard | undefined
+}
+
 /** Serves the calls of our CNI plugins: each process of the plugin's program connects to this server's socket. */
 export class PluginServer {
   readonly #paths: ContainerdPaths
+  readonly #clock: Clock
   readonly #log: Logger
   readonly #guard: SourceGuard | undefined
   readonly #sockets = new Set<Socket>()
@@ -34,10 +44,10 @@ export class PluginServer {
   #running = new AbortController()
   #server: Server | undefined
 
-  /** With a guard, pods can send from their own addresses only. */
-  constructor(paths: ContainerdPaths, log: Logger, guard?: SourceGuard) {
+  constructor({ paths, clock, log, guard }: PluginServerOptions) {
     this.#guard = guard
     this.#paths = paths
+    this.#clock = clock
     this.#log = log
   }
 
@@ -104,7 +114,7 @@ export class PluginServer {
     const isLoopback = call.config["type"] === "loopback"
     const result = await (isLoopback
       ? loopback(process, call)
-      : podNetwork(process, call, { guard: this.#guard, signal: this.#running.signal }))
+      : podNetwork(process, call, { clock: this.#clock, guard: this.#guard, signal: this.#running.signal }))
     return result === undefined ? "" : resultText(version, result)
   }
 }
@@ -116,14 +126,18 @@ async function loopback(process: PluginProcess, call: CniCall): Promise<CniResul
 async function podNetwork(
   process: PluginProcess,
   call: CniCall,
-  { guard, signal }: { readonly guard: SourceGuard | undefined; readonly signal: AbortSignal },
+  { clock, guard, signal }: Pick<PluginServerOptions, "clock" | "guard"> & { readonly signal: AbortSignal },
 ): Promise<CniResult | undefined> {
   const network = networkOf(call)
   const rules = (await guard?.rules(process)) ?? NO_RULES
   const pod = { call, network, signal }
   switch (call.command) {
     case "ADD":
-      return addPod(process, call, network, { rules, chain: (made) => addChained(pod, made) })
+      return addPod(process, call, network, {
+        rules,
+        chain: (made) => addChained(pod, made),
+        wait: (ms) => sleep(clock, ms, signal),
+      })
     case "DEL":
       await removeChained(pod)
       await removePod(process, call, network, rules)

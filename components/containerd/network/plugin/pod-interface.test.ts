@@ -58,7 +58,7 @@ function callWith(config: Record<string, unknown>): CniCall {
 
 test("a pod that cannot be added fails with the first error, even if the clean-up fails too", async () => {
   const call = callWith({ name: "ended" })
-  const tools = { rules: NO_RULES, chain: async () => undefined }
+  const tools = { rules: NO_RULES, chain: async () => undefined, wait: async () => undefined }
   await expect(addPod(process(), call, networkOf(call), tools)).rejects.toThrow("no such namespace")
 })
 

@@ -19,6 +19,7 @@ import { KernelError, list, request, type NetlinkFile } from "../../../../pkg/ne
 import type { SourceRules } from "../sources/source-guard.ts"
 import type { PodSource } from "../sources/source-table.ts"
 import { sourceIn, type Attachment } from "./attachments.ts"
+import { awaitPort } from "./await-port.ts"
 import { ensureBridge, gatewayOf } from "./bridges.ts"
 import { CODE, CniError, type CniCall, type CniResult } from "./cni.ts"
 import type { NetworkConfig } from "./network-config.ts"
@@ -33,6 +34,8 @@ interface AddTools {
   readonly rules: SourceRules
   /** Runs other plugins for the pod's further needs. */
   chain(made: CniResult): Promise<void>
+  /** Resolves after some milliseconds. */
+  wait(ms: number): Promise<void>
 }
 
 /**
@@ -45,7 +48,7 @@ export async function addPod(
   process: PluginProcess,
   call: CniCall,
   network: NetworkConfig,
-  { rules, chain }: AddTools,
+  { rules, chain, wait }: AddTools,
 ): Promise<CniResult> {
   const addresses = new PodAddresses(network.addresses)
   const owner = ownerOf(call)
@@ -74,6 +77,7 @@ export async function addPod(
       ...given.map((address, i) => addAddress(index, `${address}/${network.ranges[i]!.prefix}`)),
       ...network.ranges.map((range) => addDefaultRoute(index, gatewayOf(range), network.routeMtu)),
     ])
+    await awaitPort(host, port, wait)
     const made = resultOf(call, network, bridge, source)
     await chain(made)
     return made
