@@ -137,6 +137,13 @@ metadata: {name: ${name}${metadata === "" ? "" : `, ${metadata}`}}
 spec: ${spec}
 `
 
+/** Runs commands of kubectl, one after another. */
+export const running =
+  (...commands: readonly string[]) =>
+  async (cluster: Cluster): Promise<void> => {
+    for (const command of commands) await cluster.kubectl(command)
+  }
+
 /** Starts a program that lists a kind as the default service account of its namespace, and ends if it may not. */
 export const asking = (kind: Resource) => (cluster: Cluster) => {
   const account = cluster.as("system:serviceaccount:default:default", ["system:serviceaccounts"])

@@ -8,6 +8,7 @@ import { CONNECTIONS } from "./connections.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
 import { DEVICES } from "./devices.cases.ts"
 import { EVERYDAY } from "./everyday.cases.ts"
+import { FORUMS } from "./forums.cases.ts"
 import { GATEWAYS } from "./gateways.cases.ts"
 import { IMAGES } from "./images.cases.ts"
 import { MISLEADING } from "./misleading.cases.ts"
@@ -40,6 +41,7 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "what a node cannot do": RUNTIMES,
   "Gateways and their routes": GATEWAYS,
   "devices that pods claim": DEVICES,
+  "what people ask in forums": FORUMS,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
-import { healthy, unwell, type Doctor } from "../doctor.ts"
+import { healthy, unwell, type Doctor, type Ward } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
 import { gatewayFindings, isOfGatewayApi, isRoute } from "../network/gateway.ts"
-import { refOf, type Kind } from "../reading/kinds.ts"
+import { DEFINITIONS, refOf, type Kind } from "../reading/kinds.ts"
+import { conversionFindings } from "./definition-objects.ts"
 import { changedAt, REACTION_MS, within } from "../under-way.ts"
 
 interface Condition {
@@ -62,7 +63,7 @@ export const customResource: Doctor = {
     const bad = conditions.filter((one) => isBad(one) && (!isReady || BAD_WHEN_TRUE.test(one.type)))
     const events = await recentEvents(ward.reader, object, ["Warning"])
     const ref = refOf(object)
-    const named = isOfGatewayApi(object) ? await gatewayFindings(object, ward) : []
+    const named = await findingsOfNamed(object, ward)
     const own = bad.map(({ type, status: is, reason = "", message = "" }) =>
       finding("condition", `its controller says ${type}=${is}: ${[reason, message].filter(Boolean).join(": ")}`, {
         evidence: events,
@@ -101,6 +102,14 @@ export const customResource: Doctor = {
       conditions.length === 0 ? "exists" : conditions.map(({ type, status: is }) => `${type}=${is}`).join(", "),
     )
   },
+}
+
+/** Returns what is wrong with objects that an object names, for kinds of which that is known. */
+async function findingsOfNamed(object: KubeObject, ward: Ward): Promise<readonly Finding[]> {
+  if (isOfGatewayApi(object)) return gatewayFindings(object, ward)
+  return object.kind === DEFINITIONS.kind && object.apiVersion === DEFINITIONS.apiVersion
+    ? conversionFindings(object, ward)
+    : []
 }
 
 /** Words of controllers that do not write conditions. */

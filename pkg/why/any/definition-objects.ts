@@ -2,7 +2,7 @@ import type { CustomResourceDefinition } from "../../api/apiextensions/v1/custom
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { nameOf, type Finding } from "../answer.ts"
 import { askThrough, type Ward } from "../doctor.ts"
-import { refOf, type Kind } from "../reading/kinds.ts"
+import { refOf, refTo, SERVICES, type Kind } from "../reading/kinds.ts"
 
 /** The finalizer with which the API server deletes the objects of a definition before the definition. */
 export const CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
@@ -30,6 +30,21 @@ export async function heldObjectFindings(definition: KubeObject, ward: Ward): Pr
   for (const object of ((await objectsOf(definition, ward)) ?? []).slice(0, MOST))
     for (const one of (await askThrough(ward, refOf(object))).findings) findings.push(one)
   return findings
+}
+
+/** Returns what is wrong with the Service that converts objects: without it only the stored version can be read. */
+export async function conversionFindings(definition: KubeObject, ward: Ward): Promise<readonly Finding[]> {
+  const { conversion, names } = (definition as CustomResourceDefinition).spec
+  const service = conversion?.strategy === "Webhook" ? conversion.webhook?.clientConfig?.service : undefined
+  if (service === undefined) return []
+  const ref = refTo(SERVICES, service.namespace, service.name)
+  return (await askThrough(ward, ref)).findings.map((one) => ({
+    ...one,
+    cause: {
+      ...one.cause,
+      evidence: [`${nameOf(ref)} converts ${names.plural} between versions`, ...one.cause.evidence],
+    },
+  }))
 }
 
 /** Says what a definition that is being deleted waits for. */

@@ -7,6 +7,7 @@ import type { Ward } from "../doctor.ts"
 import { eventLine, eventsOf, seenAt } from "../events.ts"
 import { refOf } from "../reading/kinds.ts"
 import { workloadOf, wordsOf } from "../workload.ts"
+import { errorLine } from "./error-line.ts"
 import { logClues } from "./log-clues.ts"
 import { probeFinding } from "./probe.ts"
 import { startFinding } from "./start.ts"
@@ -30,6 +31,10 @@ type Ended = NonNullable<ContainerStatus["lastState"]["terminated"]>
 
 /** How many lines of a log are shown. */
 const LINES = 5
+/** How many lines of a log are searched for the error: a stack may be long. */
+const SEARCHED = 100
+/** How many lines are searched for what they say of others: what a program said long before it ended did not end it. */
+const RECENT = 20
 
 /** Returns why a container ended; the first is the cause. `container` is its part of the pod's spec. */
 export async function crashFindings(
@@ -44,7 +49,11 @@ export async function crashFindings(
   const starts = (status.restartCount ?? 0) + 1
   const isPrevious = status.state?.running !== undefined
   const log = await logOf(pod, name, isPrevious, ward)
-  const lines = log.slice(-LINES).map((line) => `log of ${name}: ${line}`)
+  const told = errorLine(log)
+  const shown = log.slice(-LINES)
+  const lines = (told === undefined || shown.includes(told) ? shown : [told, ...shown]).map(
+    (line) => `log of ${name}: ${line}`,
+  )
   const lasted = lastedFor(ended)
   const evidence = [
     `container ${name} ended with exit code ${exitCode}${SIGNALS[exitCode] === undefined ? "" : ` (${SIGNALS[exitCode]})`}` +
@@ -85,7 +94,9 @@ export async function crashFindings(
     return [await probeFinding(pod, container, liveness.probe, liveness.message, ward, evidence)]
   const start = await startFinding(pod, container, ended, evidence, ward)
   if (start !== undefined) return [start]
-  const clues = await logClues(pod, name, [...log, ...message.split("\n")], ward)
+  const recent = log.slice(-RECENT)
+  const heard = told === undefined || recent.includes(told) ? recent : [told]
+  const clues = await logClues(pod, name, [...heard, ...message.split("\n")], ward)
   if (clues.length > 0)
     return clues.map((clue) => ({
       ...clue,
@@ -125,7 +136,7 @@ export async function crashFindings(
     finding(
       signal === undefined ? "exits-with-error" : "ended-by-signal",
       signal === undefined
-        ? `the program of container ${name} ends with exit code ${exitCode}${log.length === 0 ? "" : `; its last line: ${log.at(-1)!.trim()}`}`
+        ? `the program of container ${name} ends with exit code ${exitCode}${told === undefined ? "" : `; ${told === log.at(-1) ? "its last line" : "its log says"}: ${told.trim()}`}`
         : `the program of container ${name} was ended by ${signal}${signal === "SIGSEGV" ? ", an access to memory that it does not have" : ""}`,
       {
         evidence,
@@ -145,8 +156,8 @@ const lastedFor = ({ startedAt, finishedAt }: Ended): string => {
 /** The log of the run that ended; the last one where the log of an earlier one is gone. */
 async function logOf(pod: Pod, name: string, previous: boolean, { reader }: Ward): Promise<readonly string[]> {
   const ref = refOf(pod)
-  const first = await reader.log(ref, name, { previous })
-  return first.length > 0 ? first : await reader.log(ref, name, { previous: !previous })
+  const first = await reader.log(ref, name, { previous, lines: SEARCHED })
+  return first.length > 0 ? first : await reader.log(ref, name, { previous: !previous, lines: SEARCHED })
 }
 
 /** Returns the Event of a postStart hook whose failure ended a run of a container. */

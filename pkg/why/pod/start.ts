@@ -59,10 +59,11 @@ export async function startFinding(
 
 /** Returns why the runtime does not get as far as the program. */
 function beforeProgramFinding(
-  { name, workingDir }: Container,
+  { name, workingDir, resources }: Container,
   message: string,
   evidence: readonly string[],
 ): Finding | undefined {
+  if (/init was OOM-killed|memory limit too low/i.test(message)) return memoryFinding(name, resources, evidence)
   const entered = /chdir to cwd \("([^"]+)"\)/i.exec(message)?.[1]
   if (entered !== undefined || (workingDir !== undefined && message.includes(`mkdir ${workingDir}`)))
     return finding(
@@ -85,6 +86,19 @@ function beforeProgramFinding(
       { evidence, hints: ["put the profile on each node, or choose RuntimeDefault"] },
     )
   return undefined
+}
+
+/** Returns that the memory limit of a container is too low for the runtime to start it. */
+function memoryFinding(name: string, resources: Container["resources"], evidence: readonly string[]): Finding {
+  const limit = resources?.limits?.["memory"]
+  const bytes =
+    limit !== undefined && /^\d+$/.test(limit) ? `: ${limit} are bytes, and perhaps ${limit}Mi is meant` : ""
+  return finding(
+    "memory-limit-too-low",
+    `container ${name} cannot start: its memory limit${limit === undefined ? "" : ` of ${limit}`} is too low for any ` +
+      "program to start in it",
+    { evidence, hints: [`raise the memory limit${bytes}`] },
+  )
 }
 
 /** Returns that a program is there and what runs it is not. */

@@ -1,4 +1,5 @@
 import type { PersistentVolumeClaim } from "../../api/core/v1/persistentvolume/persistentvolumeclaim.ts"
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { nearest } from "../../names/suggest.ts"
 import { claimNamesOf } from "../../pods/pod-claims.ts"
 import { finding, type Finding } from "../answer.ts"
@@ -33,13 +34,22 @@ async function resizing(claim: PersistentVolumeClaim, ward: Ward) {
   const bad = (claim.status.conditions ?? []).filter(
     ({ type, status }) => /Error|Failed/.test(type) && status === "True",
   )
+  const waits = claim.status.conditions?.some(
+    ({ type, status }) => type === "FileSystemResizePending" && status === "True",
+  )
   return bad.length === 0
-    ? healthy(`is bound to ${volume}`)
+    ? healthy(`is bound to ${volume}`, waits === true ? [grownVolume] : [])
     : unwell(
         "cannot be resized",
         bad.map(({ type, message = "" }) => finding("resize-failed", `${type}: ${message}`)),
       )
 }
+
+const grownVolume = finding(
+  "resize-waits-for-pod",
+  "its volume has grown, and the file system on it grows when a node mounts it: for a pod that is started after that",
+  { weight: "note" },
+)
 
 async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Finding> {
   const { spec, metadata } = claim
@@ -106,6 +116,19 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
           { evidence, weight: "waiting" },
         ),
       )
+    const unscheduled = unscheduledUser(users)
+    if (unscheduled !== undefined)
+      return finding(
+        "claim-without-scheduler",
+        `class ${wanted} makes its volume where the scheduler puts the first pod (WaitForFirstConsumer), and pod ` +
+          `${unscheduled.metadata.name} is on node ${unscheduled.spec.nodeName} without the scheduler: its nodeName was set`,
+        {
+          evidence,
+          hints: [
+            `leave out nodeName of the pod, and choose its node by a nodeSelector, kubernetes.io/hostname: ${unscheduled.spec.nodeName}`,
+          ],
+        },
+      )
     if (found.provisioner !== NO_PROVISIONER || (await someVolumeFits(claim, ward)))
       return usual(
         finding("claim-waits-for-pod", `it waits until pod ${users[0]!.metadata.name} is scheduled`, {
@@ -126,6 +149,10 @@ async function pending(claim: PersistentVolumeClaim, ward: Ward): Promise<Findin
     ),
   )
 }
+
+/** A pod that has a node, of which the scheduler has not told the claim: it does so before it binds a pod. */
+const unscheduledUser = (users: readonly Pod[]): Pod | undefined =>
+  users.every(({ spec }) => spec.nodeName !== undefined && spec.nodeName !== "") ? users[0] : undefined
 
 async function namedVolume(
   claim: PersistentVolumeClaim,

@@ -8,6 +8,10 @@ import { wordsOf } from "../workload.ts"
 import { creationFinding } from "./creation.ts"
 import { podFindings, podsOfOwner } from "./pods.ts"
 import { command } from "../command.ts"
+import { changedAt, USUAL_MS, within } from "../under-way.ts"
+
+/** The managedBy of Jobs that the Job controller runs; those without one are its, too. */
+const OWN = "kubernetes.io/job-controller"
 
 export const jobDoctor = doctor(JOBS, async (job, ward) => {
   const { status, spec } = job
@@ -49,6 +53,25 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
     }))
     return unwell(`has failed: ${failed.reason ?? ""}`, [...behind, ...(behind.length === 0 ? [first] : [])])
   }
+  const manager = spec.managedBy ?? OWN
+  if (manager !== OWN && status.startTime === undefined)
+    return unwell(`is left to ${manager}`, [
+      within(
+        finding(
+          "job-managed-elsewhere",
+          `its managedBy leaves it to ${manager}, which has not started it: perhaps that controller does not run, so nobody makes its pods`,
+          {
+            sure: false,
+            hints: [
+              `install or start the controller ${manager}; without managedBy the Job controller runs a Job, and the field cannot be changed: create it again`,
+            ],
+          },
+        ),
+        ward.reader.now,
+        changedAt(job),
+        USUAL_MS,
+      ),
+    ])
   const { active = 0, succeeded = 0, failed: failures = 0 } = status
   const summary = `${succeeded} of ${spec.completions ?? 1} pods have ended with success, ${active} run${failures > 0 ? `, ${failures} failed` : ""}`
   const creation = active === 0 ? await creationFinding(job, "a pod", ward) : undefined
