@@ -11,6 +11,7 @@ import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import { createSeriesRecorder } from "../../pkg/controller/event-series.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
+import { CLOSE_WAIT_S, keepCloseWait } from "./close-wait.ts"
 import { FamilyProxier } from "./family-proxier.ts"
 import { openLocalServers, type ProxyServing } from "./health/local-servers.ts"
 import { ProxyHealth } from "./health/proxy-health.ts"
@@ -29,6 +30,8 @@ export interface KubeProxyConfig {
    * addresses. Source: --nodeport-addresses.
    */
   readonly nodePortCidrs?: readonly string[]
+  /** Seconds for which the kernel keeps TCP connections that one side has closed; 0: as long as it does by itself. */
+  readonly closeWaitSeconds?: number
   /** Addresses of Services at which this machine itself answers: those of the cluster's DNS. */
   readonly ownAddresses?: readonly string[]
   /** The ports on which parts of this program listen at addresses of this machine. */
@@ -107,6 +110,9 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       if (config.host === undefined) {
         await writeFile(ROUTE_LOCALNET, "1").catch(() => undefined)
         upkeep.start()
+        await keepCloseWait(config.closeWaitSeconds ?? CLOSE_WAIT_S).catch((err: unknown) =>
+          log.warn("Failed to have the kernel keep connections that one side has closed", { err }),
+        )
       }
       const health = new ProxyHealth(clock)
       if (serving !== undefined) {

@@ -171,6 +171,12 @@ export const durationIn = (text: string): number | undefined => {
 }
 export const duration = reading(durationIn, "must be a duration, as in 15m, 24h or 7d")
 
+/** A duration, or 0 for none: upstream takes that without a unit. */
+export const durationOrNone = reading(
+  (text) => (text === "0" ? 0 : durationIn(text)),
+  "must be a duration, as in 15m or 24h, or 0",
+)
+
 /** A duration that is at least what clients rely on, since upstream keeps history for two of its compactions; 0: off. */
 export const historyAge = reading(
   (text) => (text === "0" ? 0 : durationIn(text)),

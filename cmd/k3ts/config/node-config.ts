@@ -100,7 +100,11 @@ export async function hostNodeConfig(flags: NodeInClusterFlags, network: Cluster
 }
 
 function kubeProxyConfig(flags: NodeInClusterFlags): NonNullable<HostNodeConfig["kubeProxy"]> {
-  const { "proxy-mode": mode, "nodeport-addresses": ranges } = flags
+  const {
+    "proxy-mode": mode,
+    "nodeport-addresses": ranges,
+    "conntrack-tcp-timeout-close-wait": closeWaitSeconds,
+  } = flags
   const nodePortCidrs = ranges.includes(PRIMARY_ADDRESSES)
     ? nodeIps(flags).map((ip) => `${ip}/${bitsOf(familyOf(ip))}`)
     : ranges
@@ -108,6 +112,7 @@ function kubeProxyConfig(flags: NodeInClusterFlags): NonNullable<HostNodeConfig[
   const at = (given: NonNullable<typeof health>) => (given === "none" ? [] : [given])
   return {
     nodePortCidrs,
+    closeWaitSeconds,
     ...(mode === undefined ? {} : { mode }),
     serving: {
       ...(health === undefined ? {} : { health: at(health) }),

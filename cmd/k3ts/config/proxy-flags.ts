@@ -19,6 +19,11 @@ export const proxyFlags = {
     "Range of this node's addresses at which node ports are served; `primary` for those of --node-ip",
     { placeholder: "CIDR", defaultText: "all addresses" },
   ),
+  "conntrack-tcp-timeout-close-wait": value(
+    v.durationOrNone.prefault("1h"),
+    "How long the kernel keeps TCP connections that one side has closed; 0s for as long as it does by itself",
+    { placeholder: "DURATION" },
+  ),
   "kube-proxy-healthz-bind-address": value(
     v.bindAddress(HEALTHZ_PORT).optional(),
     "Where kube-proxy tells whether it works, to load balancers for instance; none for nowhere",

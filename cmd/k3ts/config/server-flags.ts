@@ -374,6 +374,7 @@ export const NODE_FLAG_NAMES = [
   "resolv-conf",
   "proxy-mode",
   "nodeport-addresses",
+  "conntrack-tcp-timeout-close-wait",
   "kube-proxy-healthz-bind-address",
   "kube-proxy-metrics-bind-address",
 ] as const satisfies readonly (keyof typeof serverFlags)[]

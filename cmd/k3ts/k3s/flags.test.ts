@@ -70,6 +70,18 @@ describe("a flag of k3s that k3ts has in another form", () => {
       wants: "none",
     },
     {
+      title: "passes how long connections are kept that one side has closed",
+      argv: ["--kube-proxy-arg=conntrack-tcp-timeout-close-wait=1h30m0s"],
+      flag: "conntrack-tcp-timeout-close-wait",
+      wants: 5400,
+    },
+    {
+      title: "passes that the kernel's own time for connections that one side has closed stays",
+      argv: ["--kube-proxy-arg=conntrack-tcp-timeout-close-wait=0"],
+      flag: "conntrack-tcp-timeout-close-wait",
+      wants: 0,
+    },
+    {
       title: "passes a setting to the API server's flag of another name",
       argv: ["--kube-apiserver-arg=--service-cluster-ip-range=10.99.0.0/16"],
       flag: "service-cidr",
@@ -136,7 +148,7 @@ describe("a flag of k3s that k3ts does not have gets an error that says why", ()
     {
       argv: ["--kube-proxy-arg", "conntrack-min=131072"],
       wants:
-        'k3ts has no "conntrack-min" of kube-proxy: the kernel\'s limits of connections are left as they are: set ' +
+        'k3ts has no "conntrack-min" of kube-proxy: the kernel\'s other limits of connections are left as they are: set ' +
         "net.netfilter.nf_conntrack_… in /etc/sysctl.d; only 0 and 0s and false can be given",
     },
     {

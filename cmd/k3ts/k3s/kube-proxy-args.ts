@@ -7,7 +7,7 @@ export const KUBE_PROXY_FLAGS: UpstreamFlags = {
   ...METRICS_FLAGS,
   ...VERSION_FLAGS,
   ...PROFILE_FLAGS,
-  ...same(["cluster-cidr", "feature-gates", "nodeport-addresses", "proxy-mode"]),
+  ...same(["cluster-cidr", "conntrack-tcp-timeout-close-wait", "feature-gates", "nodeport-addresses", "proxy-mode"]),
   ...renamed({
     "healthz-bind-address": "kube-proxy-healthz-bind-address",
     "hostname-override": "node-name",
@@ -47,12 +47,11 @@ export const KUBE_PROXY_FLAGS: UpstreamFlags = {
   ...refused("node ports are served on loopback with IPv4; see --nodeport-addresses", ["iptables-localhost-nodeports"]),
   ...holds(
     ["0", "0s", "false"],
-    "the kernel's limits of connections are left as they are: set net.netfilter.nf_conntrack_… in /etc/sysctl.d",
+    "the kernel's other limits of connections are left as they are: set net.netfilter.nf_conntrack_… in /etc/sysctl.d",
     [
       "conntrack-max-per-core",
       "conntrack-min",
       "conntrack-tcp-be-liberal",
-      "conntrack-tcp-timeout-close-wait",
       "conntrack-tcp-timeout-established",
       "conntrack-udp-timeout",
       "conntrack-udp-timeout-stream",

@@ -55,7 +55,7 @@ export interface HostNodeConfig extends NodeContainerdConfig {
   /** The addresses of the cluster's DNS, which answers here, one of each family of Services; absent for none. */
   readonly dns?: Pick<DnsConfig, "addresses" | "upstreams" | "searches">
   /** How Services are served; absent where nobody serves them here. */
-  readonly kubeProxy?: Pick<KubeProxyConfig, "mode" | "nodePortCidrs"> & {
+  readonly kubeProxy?: Pick<KubeProxyConfig, "mode" | "nodePortCidrs" | "closeWaitSeconds"> & {
     /** Where its health and its metrics are served, if not at the usual places. */
     readonly serving?: Partial<ProxyServing>
   }

@@ -77,6 +77,8 @@ describeOnMachines("an agent", () => {
     expect(await b.sh("ss -Hltn 'sport = :10256 or sport = :10249' | awk '{ print $4 }' | sort")).toBe(
       "127.0.0.1:10249\n127.0.0.1:10256\n",
     )
+    // which has had the kernel keep connections that one side has closed for an hour
+    expect(await b.sh("cat /proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close_wait")).toBe("3600\n")
   }, 60_000)
 
   test("gives logs and metrics and runs commands in pods, through its tunnel and directly", async () => {
