@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { ConfigMap } from "../../pkg/api/core/v1/configmap.ts"
+import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
+import type { KubeObject } from "../../pkg/apimachinery/resource.ts"
 import { isAlreadyExists, isConflict, isNotFound } from "../../pkg/apimachinery/errors.ts"
 import type { WatchEvent } from "../../pkg/client/client.ts"
 import { createInformers } from "../../pkg/client/informers.ts"
@@ -57,6 +59,10 @@ function countedTurns() {
   }
   return { clock, turns: () => turns }
 }
+const pod = (name: string, spec: object = {}) => ({
+  metadata: { name, namespace: "default" },
+  spec: { containers: [{ name: "c", image: "i" }], ...spec },
+})
 const cm = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: "default" }, data })
 
 describe("the in-process client", () => {
@@ -118,6 +124,62 @@ describe("the in-process client", () => {
     const body = { apiVersion: "v1", kind: "ConfigMap", ...cm("a") }
     expect(await write("create", body)).toBe(wanted.creation)
     expect(await write("update", { ...body, data: { a: "b" } })).toBe(wanted.update)
+    stop()
+  })
+
+  test.each<{ title: string; spec: object; steps: readonly object[]; commits: string[][] }>([
+    { title: "without a node", spec: {}, steps: [{}], commits: [["update 0"], ["delete 0"]] },
+    {
+      title: "with a node, by force",
+      spec: { nodeName: "n" },
+      steps: [{ gracePeriodSeconds: 0 }],
+      commits: [["update 0"], ["delete 0"]],
+    },
+    {
+      title: "that has been deleted with grace",
+      spec: { nodeName: "n" },
+      steps: [{}, { gracePeriodSeconds: 0 }],
+      commits: [["update 30"], ["update 0", "delete 0"]],
+    },
+  ])("shows that a pod $title is being deleted before it is gone", async ({ spec, steps, commits }) => {
+    // given
+    const { client, storage, stop } = start()
+    const { metadata } = await client.create(Pod, pod("a", spec))
+    const seen: string[][] = []
+    storage.subscribe((events) => {
+      const shown = events.map(({ type, stored }) => `${type} ${stored.object.metadata.deletionGracePeriodSeconds}`)
+      seen.push(shown)
+    })
+    // when
+    for (const options of steps) await client.delete(Pod, metadata, options)
+    // then
+    expect(seen).toEqual(commits)
+    expect((await client.list(Pod)).items).toEqual([])
+    stop()
+  })
+
+  test.each([
+    { title: "is removed", object: () => null },
+    {
+      title: "is changed",
+      object: (marked: KubeObject) => ({ ...marked, metadata: { ...marked.metadata, labels: { a: "b" } } }),
+    },
+  ])("deletes a pod that $title by another while its deletion is shown", async ({ object }) => {
+    // given a controller that acts on the mark at once
+    const { client, storage, stop } = start()
+    const { metadata } = await client.create(Pod, pod("a"))
+    const ends: Promise<unknown>[] = []
+    const end = storage.subscribe(([event]) => {
+      end()
+      const { key, stored } = event!
+      ends.push(storage.write({ key, object: object(stored.object), expected: undefined, time: 0, author: "other" }))
+    })
+    // when
+    await client.delete(Pod, metadata)
+    // then
+    expect(ends).toHaveLength(1)
+    await Promise.all(ends)
+    expect((await client.list(Pod)).items).toEqual([])
     stop()
   })
 

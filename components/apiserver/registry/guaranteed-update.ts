@@ -89,7 +89,11 @@ export async function guaranteedUpdate(
             along: (object) => together(alongside(object), wanted.others),
           })
         else if (wanted.marked === undefined) stored = await writeAlong(storage, { ...base, object: null }, alongside())
-        else stored = await removeMarked(storage, { ...base, object: await view.toStored(wanted.marked) }, alongside())
+        else {
+          const write = { ...base, object: await view.toStored(wanted.marked) }
+          const isFirstMark = before?.object.metadata.deletionTimestamp === undefined
+          stored = await (isFirstMark ? markThenRemove : removeMarked)(storage, write, alongside())
+        }
         wanted.settle?.(true)
         if ("remove" in wanted && wanted.shown !== undefined)
           return { stored: unstored(key, wanted.shown), removed: true }
@@ -107,6 +111,22 @@ export async function guaranteedUpdate(
     }
   } finally {
     leave?.()
+  }
+}
+
+/**
+ * Writes the marked object, and removes it in a transaction of its own. Controllers act on the mark, so those that
+ * watch must get a turn while the object is there. Source: registry/generic/registry/store.go Delete.
+ */
+async function markThenRemove(storage: Storage, write: Write, others: readonly Write[] = []): Promise<Stored> {
+  const marked = await storage.write(write)
+  try {
+    const [removed] = await storage.writeAll([{ ...write, object: null, expected: marked.revision }, ...others])
+    return removed!
+  } catch (err) {
+    // Somebody else removed it first. After any other change the deletion starts again, with what is there now.
+    if (isRace(err) && err.code === "missing" && others.length === 0) return marked
+    throw err
   }
 }
 
