@@ -1,32 +1,20 @@
 import { isNotFound } from "../../pkg/apimachinery/errors.ts"
-import { pushAll } from "../../pkg/lists/push-all.ts"
 import { fromLabels } from "../../pkg/apimachinery/selectors/labels.ts"
-import { Endpoints, type EndpointAddress } from "../../pkg/api/core/v1/service/endpoints.ts"
+import { Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
 import { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { timestamp } from "../../pkg/clock/clock.ts"
 import { splitKey, type Key } from "../../pkg/client/informer.ts"
 import { selectedPods } from "./selection/selected-pods.ts"
 import { defineController, watching, type Controller } from "../../pkg/controller/controller.ts"
-import {
-  addressOf,
-  canBeEndpoint,
-  HEADLESS_LABEL,
-  hostnameOf,
-  isHeadless,
-  portsOn,
-  readinessOf,
-  TRIGGER_TIME,
-  type ResolvedPort,
-} from "./endpointslice/endpoint-ports.ts"
+import { canBeEndpoint, HEADLESS_LABEL, isHeadless, readinessOf, TRIGGER_TIME } from "./endpointslice/endpoint-ports.ts"
+import { subsetsOf } from "./endpoint-subsets.ts"
 import { servicesOfPod } from "./endpointslice/services-of-pod.ts"
 
 const MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 const OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 /** Most addresses of an Endpoints object; the EndpointSlices of larger Services have all. Source: maxCapacity. */
 const MAX_ADDRESSES = 1000
-
-type Subset = NonNullable<Endpoints["subsets"]>[number]
 
 const keyOf = ({ metadata }: Service | Endpoints): Key => `${metadata.namespace}/${metadata.name}`
 
@@ -105,71 +93,6 @@ export function endpointController(): Controller<Service> {
       await (existing === undefined ? client.create(Endpoints, object) : client.update(Endpoints, object))
     },
   })
-}
-
-/** Pods that have the same port, and who of them is ready. */
-interface Offer {
-  readonly ports: ResolvedPort[]
-  readonly ready: EndpointAddress[]
-  readonly notReady: EndpointAddress[]
-}
-
-/**
- * Groups ports that the same pods have into subsets: where the numbers of a named port differ, a port that all pods
- * have is not repeated for each. Addresses and ports are sorted, so that equal subsets are equal text. Source:
- * pkg/api/v1/endpoints/util.go RepackSubsets.
- */
-function subsetsOf(pods: readonly Pod[], service: Service): readonly Subset[] {
-  const byIp = (a: EndpointAddress, b: EndpointAddress) => (a.ip < b.ip ? -1 : 1)
-  const subsets = new Map<string, Offer>()
-  for (const offer of offersOf(pods, service)) {
-    const [ready, notReady] = [offer.ready.sort(byIp), offer.notReady.sort(byIp)]
-    const key = JSON.stringify([ready, notReady])
-    const same = subsets.get(key)
-    if (same === undefined) subsets.set(key, offer)
-    else pushAll(same.ports, offer.ports)
-  }
-  return [...subsets.values()].map(({ ports, ready, notReady }) => ({
-    ...(ready.length === 0 ? {} : { addresses: ready }),
-    ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady }),
-    ...(ports.length === 0
-      ? {}
-      : {
-          ports: ports.map(({ name, port, protocol, appProtocol }) => ({
-            ...(name === "" ? {} : { name }),
-            port,
-            protocol,
-            ...(appProtocol === undefined ? {} : { appProtocol }),
-          })),
-        }),
-  }))
-}
-
-/** Returns the ports in their order, each with the pods that have it; one without a port for pods that have none. */
-function offersOf(pods: readonly Pod[], service: Service): readonly Offer[] {
-  const offers = new Map<string, Offer>()
-  for (const pod of pods) {
-    // Clients of Endpoints know one family only: the primary one of the Service.
-    const ip = addressOf(pod, service.spec.ipFamilies?.[0] ?? "IPv4")
-    const ports = portsOn(pod, service)
-    if (ip === undefined) continue
-    if (ports.length === 0 && (service.spec.ports ?? []).length > 0) continue
-    const hostname = hostnameOf(pod, service)
-    const address: EndpointAddress = {
-      ip,
-      ...(hostname === undefined ? {} : { hostname }),
-      ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
-      targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },
-    }
-    const { ready } = readinessOf(pod, service)
-    for (const port of ports.length === 0 ? [undefined] : ports) {
-      const key = JSON.stringify(port ?? null)
-      const offer = offers.get(key) ?? { ports: port === undefined ? [] : [port], ready: [], notReady: [] }
-      offers.set(key, offer)
-      ;(ready ? offer.ready : offer.notReady).push(address)
-    }
-  }
-  return [...offers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, offer]) => offer)
 }
 
 const sorted = (labels: Readonly<Record<string, string>> | undefined): unknown =>
