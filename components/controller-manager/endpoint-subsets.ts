@@ -2,7 +2,7 @@ import type { Pod } from "../../pkg/api/core/v1/pod/pod.ts"
 import type { EndpointAddress, Endpoints } from "../../pkg/api/core/v1/service/endpoints.ts"
 import type { Service } from "../../pkg/api/core/v1/service/service.ts"
 import { pushAll } from "../../pkg/lists/push-all.ts"
-import { addressOf, hostnameOf, portsOn, readinessOf, type ResolvedPort } from "./endpointslice/endpoint-ports.ts"
+import { addressOf, hostnameOf, portResolver, readinessOf, type ResolvedPort } from "./endpointslice/endpoint-ports.ts"
 
 type Subset = NonNullable<Endpoints["subsets"]>[number]
 
@@ -48,12 +48,13 @@ export function subsetsOf(pods: readonly Pod[], service: Service): readonly Subs
 
 /** Returns the pods by what they have; those that serve no port of a Service with ports are left out. */
 function groupsOf(pods: readonly Pod[], service: Service): readonly Group[] {
-  const groups = new Map<string, Group>()
+  const groups = new Map<readonly ResolvedPort[], Group>()
   const count = counter(service)
+  const portsOn = portResolver(service)
   for (const pod of pods) {
     // Clients of Endpoints know one family only: the primary one of the Service.
     const ip = addressOf(pod, service.spec.ipFamilies?.[0] ?? "IPv4")
-    const ports = portsOn(pod, service)
+    const ports = portsOn(pod)
     if (ip === undefined) continue
     if (ports.length === 0 && (service.spec.ports ?? []).length > 0) continue
     const hostname = hostnameOf(pod, service)
@@ -63,11 +64,10 @@ function groupsOf(pods: readonly Pod[], service: Service): readonly Group[] {
       ...(pod.spec.nodeName ? { nodeName: pod.spec.nodeName } : {}),
       targetRef: { kind: "Pod", namespace: pod.metadata.namespace, name: pod.metadata.name, uid: pod.metadata.uid },
     }
-    const key = JSON.stringify(ports)
-    let group = groups.get(key)
+    let group = groups.get(ports)
     if (group === undefined) {
       count(ports.length)
-      groups.set(key, (group = { index: groups.size, ports, ready: [], notReady: [] }))
+      groups.set(ports, (group = { index: groups.size, ports, ready: [], notReady: [] }))
     }
     ;(readinessOf(pod, service).ready ? group.ready : group.notReady).push(address)
   }

@@ -16,26 +16,49 @@ export interface ResolvedPort {
   readonly appProtocol: string | undefined
 }
 
-/** Returns the number of a Service's target port on this pod; undefined when the pod has no port of that name. */
-function targetPortOf(pod: Pod, { targetPort, port, protocol }: ServicePort): number | undefined {
-  if (targetPort === undefined || targetPort === 0 || targetPort === "") return port
-  if (typeof targetPort === "number") return targetPort
-  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
-  for (const container of [...pod.spec.containers, ...sidecars]) {
-    const named = container.ports?.find((each) => each.name === targetPort && each.protocol === protocol)
-    if (named !== undefined) return named.containerPort
-  }
-  return undefined
+const isNamed = ({ targetPort }: ServicePort): boolean => typeof targetPort === "string" && targetPort !== ""
+
+/** Returns the numbers of named target ports on a pod; 0 for those that the pod does not serve. */
+function numbersOn({ spec }: Pod, named: readonly ServicePort[]): readonly number[] {
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
+  const numbers = new Map<string, number>()
+  for (const { ports = [] } of [...spec.containers, ...sidecars])
+    for (const { name = "", protocol, containerPort } of ports) {
+      const key = `${protocol}/${name}`
+      if (!numbers.has(key)) numbers.set(key, containerPort)
+    }
+  return named.map(({ targetPort, protocol }) => numbers.get(`${protocol}/${targetPort}`) ?? 0)
 }
 
-/** Returns the Service's ports with their numbers on this pod, without those that the pod does not serve. */
-export const portsOn = (pod: Pod, service: Service): readonly ResolvedPort[] =>
-  (service.spec.ports ?? []).flatMap((port) => {
-    const number = targetPortOf(pod, port)
-    return number === undefined
-      ? []
-      : [{ name: port.name ?? "", protocol: port.protocol, port: number, appProtocol: port.appProtocol }]
+/**
+ * Returns a function that gives the Service's ports with their numbers on a pod, without those that the pod does not
+ * serve. Pods with the same numbers get the same list: there may be thousands of pods and of ports.
+ */
+export function portResolver({ spec: { ports = [] } }: Service): (pod: Pod) => readonly ResolvedPort[] {
+  const named = ports.filter(isNamed)
+  const lists = new Map<string, readonly ResolvedPort[]>()
+  return (pod) => {
+    const numbers = named.length === 0 ? [] : numbersOn(pod, named)
+    const key = numbers.join()
+    let list = lists.get(key)
+    if (list === undefined) lists.set(key, (list = withNumbers(ports, numbers)))
+    return list
+  }
+}
+
+/** `numbers` are those of the named target ports, in their order. */
+function withNumbers(ports: readonly ServicePort[], numbers: readonly number[]): readonly ResolvedPort[] {
+  let next = 0
+  return ports.flatMap((each) => {
+    const { name = "", protocol, port, targetPort, appProtocol } = each
+    const number = isNamed(each)
+      ? numbers[next++]!
+      : typeof targetPort === "number" && targetPort !== 0
+        ? targetPort
+        : port
+    return number === 0 ? [] : [{ name, protocol, port: number, appProtocol }]
   })
+}
 
 export interface Readiness {
   readonly ready: boolean

@@ -20,7 +20,7 @@ import {
   HEADLESS_LABEL,
   hostnameOf,
   isHeadless,
-  portsOn,
+  portResolver,
   readinessOf,
   TRIGGER_TIME,
 } from "./endpoint-ports.ts"
@@ -122,19 +122,19 @@ function grouped(
   family: string,
   context: ReconcileContext,
 ): ReadonlyMap<string, Group> {
-  const groups = new Map<string, Group>()
+  const groups = new Map<Group["ports"], Group>()
+  const portsOn = portResolver(service)
   for (const pod of pods) {
     const address = addressOf(pod, family)
     if (address === undefined) continue
-    const ports = portsOn(pod, service)
-    const key = portsKey(ports)
-    const group = groups.get(key) ?? { ports, endpoints: new Map<string, Endpoint>() }
-    groups.set(key, group)
+    const ports = portsOn(pod)
+    const group = groups.get(ports) ?? { ports, endpoints: new Map<string, Endpoint>() }
+    groups.set(ports, group)
     group.endpoints.set(pod.metadata.uid ?? "", endpointOf(pod, service, address, context))
   }
   // A Service without pods has an empty slice, so that clients can tell "no endpoints" from "not reconciled yet".
-  if (groups.size === 0) groups.set(portsKey([]), { ports: [], endpoints: new Map() })
-  return groups
+  if (groups.size === 0) groups.set([], { ports: [], endpoints: new Map() })
+  return new Map([...groups.values()].map((group) => [portsKey(group.ports), group]))
 }
 
 function endpointOf(pod: Pod, service: Service, address: string, { informers }: ReconcileContext): Endpoint {
