@@ -2,6 +2,7 @@ import { Secret } from "../../pkg/api/core/v1/secret/secret.ts"
 import { Ingress } from "../../pkg/api/networking/v1/ingress.ts"
 import { IngressClass } from "../../pkg/api/networking/v1/ingressclass.ts"
 import { isServedByK3ts } from "../../pkg/api/networking/v1/k3ts-class.ts"
+import { loaded } from "../../pkg/clock/clock.ts"
 import { inSteps } from "../../pkg/clock/in-steps.ts"
 import { keyFrom, type Key } from "../../pkg/client/informer.ts"
 import type { ComponentContext } from "../../pkg/component/component.ts"
@@ -68,12 +69,12 @@ export class IngressSource implements Source {
     const ingresses = this.#ingresses()
     if (ingresses.length === 0) return { sites: [], owners: [] }
     // Loaded late: a cluster without Ingresses does not need this code.
-    const [{ routeIngresses }, { IngressCompiler }] = await Promise.all([
-      import("./routing/ingress-router.ts"),
-      import("./routing/compile.ts"),
-    ])
-    const compiler = (this.#compiler ??= new IngressCompiler(this.#alone))
     const { clock, informers } = this.#context
+    const [{ routeIngresses }, { IngressCompiler }] = await loaded(
+      clock,
+      Promise.all([import("./routing/ingress-router.ts"), import("./routing/compile.ts")]),
+    )
+    const compiler = (this.#compiler ??= new IngressCompiler(this.#alone))
     const compiled = await inSteps(compiler.steps(ingresses), clock)
     const { router, problems } = routeIngresses(
       ingresses,

@@ -1,3 +1,4 @@
+import { loaded } from "../../pkg/clock/clock.ts"
 import type { Component, ComponentContext } from "../../pkg/component/component.ts"
 import type { OwnPorts } from "../../pkg/component/own-ports.ts"
 import { SyncRunner } from "../../pkg/component/sync-runner.ts"
@@ -144,7 +145,10 @@ export function createIngress(context: ComponentContext, config: IngressConfig):
   async function openPlane(): Promise<Plane> {
     if (config.openPlane !== undefined) return config.openPlane(request)
     // Loaded late: a cluster without Ingresses and Gateways does not need this code.
-    const [{ DataPlane }, { IngressMetrics }] = await Promise.all([import("./data-plane.ts"), import("./metrics.ts")])
+    const [{ DataPlane }, { IngressMetrics }] = await loaded(
+      clock,
+      Promise.all([import("./data-plane.ts"), import("./metrics.ts")]),
+    )
     const metrics = new IngressMetrics(registry)
     const accessLog =
       accessLogPath === undefined

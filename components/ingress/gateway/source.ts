@@ -1,5 +1,6 @@
 import { networkInterfaces } from "node:os"
 import { CustomResourceDefinition } from "../../../pkg/api/apiextensions/v1/customresourcedefinition.ts"
+import { loaded } from "../../../pkg/clock/clock.ts"
 import type { ComponentContext } from "../../../pkg/component/component.ts"
 import type { Certificates } from "../certificates.ts"
 import type { PortsState, Source, Wanted } from "../source.ts"
@@ -40,13 +41,13 @@ export class GatewaySource implements Source {
 
   async start(changed: () => void): Promise<void> {
     this.#changed = changed
-    const { informers, client, spawn } = this.#context
+    const { informers, client, clock, spawn } = this.#context
     const definitions = informers.of(CustomResourceDefinition)
     this.#unsubscribe = definitions.on({ added: changed, updated: changed, deleted: changed })
     // The update runs in the background, so that it does not delay the start.
     const install = async (): Promise<void> => {
       await definitions.whenSynced()
-      const { updateDefinitions } = await import("./watching/install.ts")
+      const { updateDefinitions } = await loaded(clock, import("./watching/install.ts"))
       await updateDefinitions(client, definitions)
     }
     this.#stopping = new AbortController()
@@ -64,7 +65,7 @@ export class GatewaySource implements Source {
     const definitions = this.#context.informers.of(CustomResourceDefinition)
     const isServed = servesGateways(definitions)
     if (isServed && this.#following === undefined) {
-      const { Following } = await import("./watching/following.ts")
+      const { Following } = await loaded(this.#context.clock, import("./watching/following.ts"))
       this.#following = await Following.start(this.#context, this.#changed, this.#config.turn)
     } else if (!isServed) await this.#unfollow()
     await this.#following?.followRoutes()

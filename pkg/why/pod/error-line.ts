@@ -31,7 +31,7 @@ const AROUND: readonly RegExp[] = [
   /^created by \S+/,
   /^\[signal /,
   // A frame of Go: `main.(*Server).Run(0xc000010000)`
-  /^[\w./*()[\]{}·-]+\(.*\)$/,
+  /^(?=.*\)$)[\w./*()[\]{}·-]+\(/,
   /^(?:exit status \d+|Node\.js v[\d.]+|Stack trace:|File name: .*|#\d+ .*|Usage\b.*|BEGIN failed.*)$/,
   /^note: (?:run with|Some details)/,
   /^npm (?:ERR!|error)(?:\s*$|\s+\S+\s*$|\s+(?:A complete log|code|path|command|errno|syscall|Lifecycle|\/))/,
