@@ -33,10 +33,13 @@ export const followsMetrics: WriteInvariant = (write, seen) => {
   })
   if (ratios.length === 0 || ratios.some((one) => one === undefined))
     return problems.map((problem) => `${nameOf(object)} ${problem}`)
-  // Without `behavior` the highest number of the last five minutes counts, also one that the bounds did not allow then.
-  // Source: horizontal.go stabilizeRecommendation.
+  // Without `behavior` the highest number of the last five minutes counts, also one that the bounds did not allow then,
+  // and one from which somebody else has scaled down. Source: horizontal.go stabilizeRecommendation.
   const before = seen.recent<HorizontalPodAutoscaler>(object.kind, object.metadata.uid, seen.now - STABILIZATION_MS)
-  if (spec.behavior === undefined && before.some((one) => (one.status.currentReplicas ?? 0) > one.spec.maxReplicas))
+  if (
+    spec.behavior === undefined &&
+    before.some((one) => (one.status.currentReplicas ?? 0) > Math.min(current, one.spec.maxReplicas))
+  )
     return problems.map((problem) => `${nameOf(object)} ${problem}`)
   // The utilization is told without its fraction, so the ratio lies between these two.
   const highest = Math.max(...ratios.map((one) => (one!.is + 1) / one!.target))

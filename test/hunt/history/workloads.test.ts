@@ -312,6 +312,12 @@ describe("an invariant of controllers", () => {
       broken: [scaler(2, 2, 50), scaler(2, 4, 70)],
       sound: [scaler(2, 2, 50), scaler(2, 3, 70)],
     },
+    {
+      says: "goes from 2 to 4 though its metrics are 22 % of their targets",
+      broken: [scaler(2, 2, 50), scaler(2, 4, 10)],
+      // somebody else has scaled down what the autoscaler had at 4
+      sound: [scaler(4, 4, 50), scaler(2, 4, 10)],
+    },
   ])
   const grown = [scaler(2, 2, 50), scaler(2, 4, 100, { lastScaleTime: at(15) }, 15)]
   const shrunk = (after: number) => [...grown, scaler(4, 2, 20, { lastScaleTime: at(after) }, after)]
