@@ -1,4 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises"
+import type { Clock } from "../../pkg/clock/clock.ts"
+import { Upkeep } from "../../pkg/component/upkeep.ts"
+import type { Logger } from "../../pkg/log/log.ts"
 
 const CLOSE_WAIT = "/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close_wait"
 
@@ -18,3 +21,42 @@ export async function keepCloseWait(seconds: number, file = CLOSE_WAIT): Promise
   if ((await readFile(file, "utf8")).trim() === wanted) return
   await writeFile(file, wanted)
 }
+
+export interface CloseWaitOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  /** As for `keepCloseWait`. */
+  readonly seconds: number
+  readonly file?: string
+}
+
+/**
+ * Sets this at the start, and once a minute: another program may change it, and the kernel has the setting only once
+ * something tracks connections. Start it when the rules are written, which make the kernel do so.
+ */
+export class CloseWait {
+  readonly #options: CloseWaitOptions
+  readonly #upkeep: Upkeep
+
+  constructor(options: CloseWaitOptions) {
+    this.#options = options
+    const { clock, log } = options
+    const failed = (err: unknown) => log.debug(FAILED, { err })
+    this.#upkeep = new Upkeep({ clock, mend: () => this.#set(), failed })
+  }
+
+  async start(): Promise<void> {
+    await this.#set().catch((err: unknown) => this.#options.log.warn(FAILED, { err }))
+    this.#upkeep.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#upkeep.stop()
+  }
+
+  #set(): Promise<void> {
+    return keepCloseWait(this.#options.seconds, this.#options.file)
+  }
+}
+
+const FAILED = "Failed to have the kernel keep connections that one side has closed"

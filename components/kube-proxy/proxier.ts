@@ -11,7 +11,7 @@ import type { OwnPort } from "../../pkg/component/own-ports.ts"
 import { createSeriesRecorder } from "../../pkg/controller/event-series.ts"
 import { Registry } from "../../pkg/metrics/registry.ts"
 import { hostIn, type Host } from "../../pkg/netfilter/host.ts"
-import { CLOSE_WAIT_S, keepCloseWait } from "./close-wait.ts"
+import { CLOSE_WAIT_S, CloseWait } from "./close-wait.ts"
 import { FamilyProxier } from "./family-proxier.ts"
 import { openLocalServers, type ProxyServing } from "./health/local-servers.ts"
 import { ProxyHealth } from "./health/proxy-health.ts"
@@ -71,6 +71,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
     mend: () => writeFile(ROUTE_LOCALNET, "1"),
     failed: (err) => log.debug("Failed to make node ports reachable on loopback", { err }),
   })
+  const closeWait = new CloseWait({ clock, log, seconds: config.closeWaitSeconds ?? CLOSE_WAIT_S })
 
   /**
    * Removes rules that an earlier start wrote in another mode, or for an address family that the cluster no longer has.
@@ -110,9 +111,6 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       if (config.host === undefined) {
         await writeFile(ROUTE_LOCALNET, "1").catch(() => undefined)
         upkeep.start()
-        await keepCloseWait(config.closeWaitSeconds ?? CLOSE_WAIT_S).catch((err: unknown) =>
-          log.warn("Failed to have the kernel keep connections that one side has closed", { err }),
-        )
       }
       const health = new ProxyHealth(clock)
       if (serving !== undefined) {
@@ -140,6 +138,7 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
           ),
       )
       await Promise.all(proxiers.map((proxier) => proxier.start()))
+      if (config.host === undefined) await closeWait.start()
       isStarted = true
       // As upstream, the reference has no UID.
       const node = { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } }
@@ -151,7 +150,13 @@ export function createKubeProxy(context: ComponentContext, config: KubeProxyConf
       stopped = true
       leavingTimer?.cancel()
       closeServers?.()
-      await Promise.all([upkeep.stop(), leaving, ...proxiers.map((proxier) => proxier.stop()), events.stop()])
+      await Promise.all([
+        upkeep.stop(),
+        closeWait.stop(),
+        leaving,
+        ...proxiers.map((proxier) => proxier.stop()),
+        events.stop(),
+      ])
     },
   }
 }

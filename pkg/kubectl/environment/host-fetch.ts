@@ -31,10 +31,11 @@ export async function fetched({ method, url, headers, body, tls, signal }: HttpR
     timeout: false,
     proxy: false,
   } as BunFetchRequestInit)
+  const warning = response.headers.get("warning")
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),
-    warnings: [response.headers.get("warning") ?? []].flat(),
+    warnings: warning === null ? [] : [warning],
     protocol: "HTTP/1.1",
     body: wholeBody(response, signal),
     cancel: () => canceled.abort(),
