@@ -16,12 +16,14 @@ const LONGEST_READING_MS = 10_000
 
 /**
  * Runs until the command has ended or the client has disconnected, and then closes both sides. Clients that cannot
- * close the input tell its end by disconnecting: what they have sent still arrives. Never rejects.
+ * close the input tell its end by disconnecting: what they have sent still arrives, unless `signal`, which says that
+ * who joins them ends, aborts first. Never rejects.
  */
 export async function joinRemoteCommand(
   session: RemoteCommandSession,
   command: RemoteCommandClient,
   clock: Pick<Clock, "setTimeout">,
+  signal?: AbortSignal,
 ): Promise<void> {
   if (session.stdin !== undefined && command.stdin !== undefined) session.stdin.pipe(command.stdin)
   const outputs = [copied(command.stdout, session.stdout), copied(command.stderr, session.stderr)]
@@ -29,21 +31,29 @@ export async function joinRemoteCommand(
   const left = session.closed.then(() => undefined)
   const status = await Promise.race([Promise.all([command.status, ...outputs]).then(([ended]) => ended), left])
   if (status !== undefined) await Promise.race([session.exit(status), left])
-  else if (session.stdin !== undefined) await inputRead(command, clock)
+  else if (session.stdin !== undefined) await inputRead(command, clock, signal)
   command.close()
   await session.closed
   await resizing
 }
 
 /** Resolves when a command has ended of which nobody wants the output any more, or had time to read its input. */
-async function inputRead({ stdout, stderr, status, closed }: RemoteCommandClient, clock: Pick<Clock, "setTimeout">) {
+async function inputRead(
+  { stdout, stderr, status, closed }: RemoteCommandClient,
+  clock: Pick<Clock, "setTimeout">,
+  signal: AbortSignal | undefined,
+) {
   for (const output of [stdout, stderr]) {
     output?.unpipe()
     output?.resume()
   }
+  if (signal?.aborted === true) return
   const late = Promise.withResolvers<void>()
-  const timer = clock.setTimeout(() => late.resolve(), LONGEST_READING_MS)
+  const isLate = () => late.resolve()
+  const timer = clock.setTimeout(isLate, LONGEST_READING_MS)
+  signal?.addEventListener("abort", isLate)
   await Promise.race([status, closed, late.promise])
+  signal?.removeEventListener("abort", isLate)
   timer.cancel()
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from "bun:test"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { startCluster, type Cluster } from "../../components/cluster/testing/testing.ts"
 import { steps as stepsIn, type Step } from "./steps.fixtures.ts"
 
@@ -59,4 +59,23 @@ describe("kubectl attach", () => {
       1,
     ],
   ])
+})
+
+describe("kubectl run", () => {
+  test("ends as by the signal when Ctrl-C is pressed while it is attached without a terminal", async () => {
+    // given a pod that is followed
+    const end = new AbortController()
+    const running = c.kubectl("run followed --image=busybox --rm -i -- sleep 9999", {
+      stdin: "",
+      signal: end.signal,
+    })
+    await c.advance("10s")
+
+    // when the user presses Ctrl-C
+    end.abort()
+
+    // then the code is that of SIGINT, as of a program without a handler, and the pod stays
+    expect(await running).toMatchObject({ code: 130 })
+    expect(await c.kubectl("get pod followed -o jsonpath={.status.phase}")).toMatchObject({ stdout: "Running" })
+  })
 })

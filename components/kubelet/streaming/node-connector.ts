@@ -26,6 +26,8 @@ export interface ConnectorParts {
   readonly workers: PodWorkers
   readonly status: StatusManager
   readonly volumeUsages: VolumeUsages
+  /** Aborts when the kubelet stops. */
+  readonly stopping: AbortController
   /** Why the kubelet does not do its work, or nothing. */
   problem(): string | undefined
 }
@@ -40,6 +42,7 @@ export function nodeConnector({
   workers,
   status,
   volumeUsages,
+  stopping,
   problem,
 }: ConnectorParts): NodeConnector {
   const { runtime, clock } = context
@@ -73,7 +76,8 @@ export function nodeConnector({
   ): Promise<void> {
     const session = await accept()
     if (session === undefined) return command.close()
-    await joinRemoteCommand(session, seen(command), clock) // in one turn: what comes must find its reader
+    // In one turn: what comes must find its reader.
+    await joinRemoteCommand(session, seen(command), clock, stopping.signal)
   }
 
   /**

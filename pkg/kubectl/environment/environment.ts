@@ -81,9 +81,12 @@ export interface OutputStream {
   onResize(changed: () => void): () => void
 }
 
-/** The user has pressed Ctrl-C. The run ends with code 1, without a message. */
+/** The user has pressed Ctrl-C, or another signal asks the program to end. The run ends with code 1, without a message. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted"
+  constructor(readonly signal: NodeJS.Signals = "SIGINT") {
+    super(signal)
+  }
 }
 
 /** The reader of an output has gone. The run ends at once, without a message. */

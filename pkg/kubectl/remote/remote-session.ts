@@ -1,3 +1,4 @@
+import { constants } from "node:os"
 import type { Readable, Writable } from "node:stream"
 import {
   connectRemoteCommand,
@@ -7,9 +8,9 @@ import {
 import { UpgradeRefused } from "../../streaming/dial.ts"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
 import { exitCodeOf } from "../../streaming/status.ts"
-import { ExitError } from "../errors/errors.ts"
+import { ExitError, SilentExit } from "../errors/errors.ts"
 import type { Factory } from "../factory/factory.ts"
-import type { InputStream, OutputStream } from "../environment/environment.ts"
+import { Interrupted, type InputStream, type OutputStream } from "../environment/environment.ts"
 import type { Output } from "../printers/output.ts"
 import { parseJson } from "../rest/json.ts"
 import type { RestRequest } from "../rest/rest-request.ts"
@@ -131,7 +132,7 @@ export async function runSession(
       print(client.stdout, streams.stdout),
       print(client.stderr, streams.stderr),
     ])
-    if (interrupt?.aborted === true) throw interrupt.reason
+    if (interrupt?.aborted === true) throw tty ? interrupt.reason : endedBySignal(interrupt.reason)
     const broken = client.broken?.()
     if (status.status !== "Success" && broken !== undefined && status.message?.endsWith(broken) === true)
       logBroken(factory, client, broken)
@@ -144,6 +145,13 @@ export async function runSession(
     client.close()
   }
 }
+
+/**
+ * What ends a run without a terminal: upstream's program has no handler of signals then, so a shell shows 128 and the
+ * number of the signal.
+ */
+const endedBySignal = (reason: unknown): unknown =>
+  reason instanceof Interrupted ? new SilentExit(128 + constants.signals[reason.signal]) : reason
 
 /** Logs which streams a broken connection has ended. Source: client-go tools/remotecommand/v2.go. */
 function logBroken({ log }: Factory, { stdin, stdout, stderr }: RemoteCommandClient, why: string): void {
