@@ -1,5 +1,6 @@
 import type { HorizontalPodAutoscaler } from "../../../components/cluster/testing/testing.ts"
 import { nameOf } from "../world.ts"
+import type { Seen } from "./seen.ts"
 import { isBy, type WriteInvariant } from "./write.ts"
 
 const TOLERANCE = 0.1
@@ -60,7 +61,8 @@ const isDisabled = ({ status }: HorizontalPodAutoscaler): boolean =>
 
 /**
  * An autoscaler does not take back within five minutes what it has scaled up to, unless its bounds change or its target
- * is set to no replicas. Source: podautoscaler/horizontal.go.
+ * is set to no replicas. Where it has only returned to its highest recent number, the five minutes began with that.
+ * Source: podautoscaler/horizontal.go.
  */
 export const staysUp: WriteInvariant = (write, seen) => {
   const { object, previous, type } = write
@@ -73,15 +75,29 @@ export const staysUp: WriteInvariant = (write, seen) => {
   const states = seen.recent<HorizontalPodAutoscaler>("HorizontalPodAutoscaler", is.metadata.uid, since)
   if (states.some(({ metadata }) => metadata.generation !== is.metadata.generation || metadata.uid !== is.metadata.uid))
     return []
-  const scaled = states.filter(({ status }) => Date.parse(status.lastScaleTime ?? "") > since)
-  const highest = Math.max(0, ...scaled.map(({ status }) => status.desiredReplicas))
   const scales = states.filter(
     ({ status }, at) =>
       at > 0 &&
+      Date.parse(status.lastScaleTime ?? "") > since &&
       status.desiredReplicas > states[at - 1]!.status.desiredReplicas &&
       status.lastScaleTime !== states[at - 1]!.status.lastScaleTime,
   )
-  return scales.length > 0 && is.status.desiredReplicas < highest && is.spec.maxReplicas >= highest
+  const highest = Math.max(
+    0,
+    ...scales.filter((one) => !isReturn(one, seen)).map(({ status }) => status.desiredReplicas),
+  )
+  return is.status.desiredReplicas < highest && is.spec.maxReplicas >= highest
     ? [`${nameOf(object)} goes down to ${is.status.desiredReplicas} within five minutes after ${highest}`]
     : []
+}
+
+/** Whether what an autoscaler has scaled up to was there already in the five minutes before it. */
+function isReturn({ kind, metadata, status }: HorizontalPodAutoscaler, seen: Seen): boolean {
+  const since = Date.parse(status.lastScaleTime ?? "") - STABILIZATION_MS
+  const states = seen.recent<HorizontalPodAutoscaler>(kind, metadata.uid, since)
+  const before = states.slice(
+    0,
+    states.findIndex((one) => one.metadata.resourceVersion === metadata.resourceVersion),
+  )
+  return before.some((one) => (one.status.currentReplicas ?? 0) >= status.desiredReplicas)
 }

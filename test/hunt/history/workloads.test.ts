@@ -322,9 +322,16 @@ describe("an invariant of controllers", () => {
   const grown = [scaler(2, 2, 50), scaler(2, 4, 100, { lastScaleTime: at(15) }, 15)]
   const shrunk = (after: number) => [...grown, scaler(4, 2, 20, { lastScaleTime: at(after) }, after)]
   const disabled = { conditions: [{ type: "ScalingActive", status: "False", reason: "ScalingDisabled" }] }
+  // Somebody else has scaled down what the autoscaler had at `replicas`, and it returned to 4.
+  const returned = (replicas: number) => [
+    scaler(replicas, 2, 50),
+    ...grown,
+    scaler(4, 2, 20, { lastScaleTime: at(310) }, 310),
+  ]
   const stopped = (more: object) => [...grown, scaler(0, 0, 0, more, 100)]
   finds("staysUp", [
     { says: "goes down to 2 within five minutes after 4", broken: shrunk(200), sound: shrunk(330) },
+    { says: "goes down to 2 within five minutes after 4", broken: returned(3), sound: returned(4) },
     { says: "goes down to 0 within five minutes after 4", broken: stopped({}), sound: stopped(disabled) },
   ])
 
