@@ -182,3 +182,18 @@ test("invalid continue tokens are refused with the reason", () => {
     message: "Timeout: Too large resource version: 9, current: 0",
   })
 })
+
+test("a list of any revision has no limit, as one from a cache", async () => {
+  // given three objects
+  const clock = new VirtualClock(START)
+  const storage = new MemoryStorage({ clock, frozen: true })
+  const { write, list } = stage(clock, storage)
+  for (const name of ["a", "b", "c"]) await write(name)
+
+  // when a client asks for two of them from a cache, then it gets all; and two where it asks for the latest
+  expect(list({ resourceVersion: "0", limit: 2 })).toEqual({ names: ["a", "b", "c"], token: undefined })
+  expect(list({ resourceVersion: "0", resourceVersionMatch: "NotOlderThan", limit: 2 }).names).toHaveLength(3)
+  const { names, token } = list({ limit: 2 })
+  expect(names).toEqual(["a", "b"])
+  expect(list({ resourceVersion: "0", limit: 2, continue: token! }).names).toEqual(["c"])
+})

@@ -17,7 +17,8 @@ import { isPending, whenReady } from "../../call/maybe-promise.ts"
  * GET of a collection: all of it, or a chunk and a token for the rest. All chunks show the collection at the revision
  * of the first.
  */
-export function list(context: RegistryContext, request: ApiRequest): ApiResult | Promise<ApiResult> {
+export function list(context: RegistryContext, asked: ApiRequest): ApiResult | Promise<ApiResult> {
+  const request = isWhole(asked) ? { ...asked, options: { ...asked.options, limit: 0 } } : asked
   const { resource, options } = request
   if (!resource.verbs.includes("list")) throw methodNotSupported(resource, "list")
   checkListOptions(options, "list")
@@ -48,6 +49,17 @@ export function list(context: RegistryContext, request: ApiRequest): ApiResult |
     return convertedList(context, request, items, (shown) => answer(matching(shown)))
   return whenReady(view.allShown(items), (shown) => answer(matching(shown)))
 }
+
+/**
+ * Whether a list has all objects whatever its limit: one of `resourceVersion=0`, which upstream's watch cache answers.
+ * Events, which expire, have no such cache. Source: cacher/delegator.go ShouldDelegateList, kubeapiserver's
+ * watch-cache sizes.
+ */
+const isWhole = ({ resource, options }: ApiRequest): boolean =>
+  (options.limit ?? 0) > 0 &&
+  options.resourceVersion === "0" &&
+  (options.continue ?? "") === "" &&
+  resource.ttlSeconds === undefined
 
 /**
  * Whether upstream answers a list from its watch cache even while it cannot be filled, which is with 429. Others are
