@@ -1,6 +1,6 @@
 import type { ObjectReader } from "../cacher/objects.ts"
 import { badRequest, ApiError, notFound } from "../../../pkg/apimachinery/errors.ts"
-import type { NodeConnector, NodeConnectors, LogOptions, PodTarget } from "../../../pkg/component/node-connector.ts"
+import type { NodeConnector, NodeConnectors, PodTarget } from "../../../pkg/component/node-connector.ts"
 import { passOn } from "../../../pkg/runtime/http/pass-on.ts"
 import { Pod as PodKind } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { CommandStreams, RemoteCommandSession } from "../../../pkg/streaming/remote-command.ts"
@@ -10,6 +10,7 @@ import type { Query } from "../call/query.ts"
 import { isTrue, type RequestInfo } from "../call/request-info.ts"
 import { accepted, upgradeOf } from "./accept-upgrade.ts"
 import type { ConnectionEntry } from "./connect.ts"
+import { logOptionsOf } from "./log-options.ts"
 
 /**
  * Serves `pods/log`, `exec`, `attach` and `portforward`: checks the request and passes it to the node of the pod. What
@@ -67,8 +68,10 @@ export function podStreams(objects: ObjectReader, nodes: NodeConnectors): Readon
     "pods/log": {
       verbs: ["get"],
       async connect(exchange, info) {
+        // Options are looked at before the pod, as upstream.
+        const asked = logOptionsOf(info.query, info.name)
         const pod = podOf(info)
-        const options = logOptionsOf(info.query, containerOf(pod, info.query.get("container"), { attach: false }))
+        const options = { ...asked, container: containerOf(pod, info.query.get("container"), { attach: false }) }
         // A pod without a node has an empty log. Source: pkg/registry/core/pod/strategy.go LogLocation.
         const isUnassigned = (pod.spec.nodeName ?? "") === ""
         const log = isUnassigned ? noLog() : await nodeOf(pod).logs(targetOf(pod), options, goneSignal(exchange))
@@ -142,56 +145,6 @@ function streamsOf(query: Query): CommandStreams {
   if (!streams.stdin && !streams.stdout && !streams.stderr)
     throw badRequest("you must specify at least 1 of stdin, stdout, stderr")
   return streams
-}
-
-/** Source: pkg/apis/core/validation ValidatePodLogOptions. */
-function logOptionsOf(query: Query, container: string): LogOptions {
-  const number = (name: string, least: number): number | undefined => {
-    const text = query.get(name)
-    if (text === undefined || text === "") return undefined
-    if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-    if (Number(text) < least)
-      throw new ApiError(
-        "Invalid",
-        `PodLogOptions "" is invalid: ${name}: Invalid value: ${text}: must be greater than ` +
-          `${least === 0 ? "or equal to 0" : "0"}`,
-        {
-          kind: "PodLogOptions",
-          causes: [
-            {
-              reason: "FieldValueInvalid",
-              field: name,
-              message: `Invalid value: ${text}: must be greater than ${least === 0 ? "or equal to 0" : "0"}`,
-            },
-          ],
-        },
-      )
-    return Number(text)
-  }
-  const sinceSeconds = number("sinceSeconds", 1)
-  const sinceTime = query.get("sinceTime")
-  const tailLines = number("tailLines", 0)
-  const limitBytes = number("limitBytes", 1)
-  const stream = query.get("stream")
-  if (sinceTime !== undefined && sinceSeconds !== undefined)
-    throw badRequest("at most one of sinceTime or sinceSeconds may be specified")
-  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime)))
-    throw badRequest(`parsing time ${JSON.stringify(sinceTime)}: must be RFC 3339`)
-  if (stream !== undefined && stream !== "All" && stream !== "Stdout" && stream !== "Stderr")
-    throw badRequest(
-      `stream: Unsupported value: ${JSON.stringify(stream)}: supported values: "All", "Stderr", "Stdout"`,
-    )
-  return {
-    container,
-    follow: isTrue(query.get("follow")),
-    previous: isTrue(query.get("previous")),
-    timestamps: isTrue(query.get("timestamps")),
-    ...(sinceSeconds === undefined ? {} : { sinceSeconds }),
-    ...(sinceTime === undefined ? {} : { sinceTime }),
-    ...(tailLines === undefined ? {} : { tailLines }),
-    ...(limitBytes === undefined ? {} : { limitBytes }),
-    ...(stream === undefined ? {} : { stream }),
-  }
 }
 
 /** Returns a signal that aborts when the client goes away. */

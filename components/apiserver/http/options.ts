@@ -8,7 +8,8 @@ import {
   required,
   tooLong,
 } from "../../../pkg/apimachinery/validation/field-errors.ts"
-import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
+import { goQuoted, parseInt64 } from "../../../pkg/apimachinery/go/go-text.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { decodeMessage } from "../../../pkg/apimachinery/decoding/decode.ts"
 import { DecodeError } from "../../../pkg/apimachinery/decoding/decoder-cursor.ts"
 import { DeleteOptions } from "../../../pkg/apimachinery/meta.ts"
@@ -211,9 +212,9 @@ const KIND: Readonly<Record<string, string>> = {
 }
 
 function integer(text: string): number {
-  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${goQuoted(text)}: invalid syntax`)
-  const value = BigInt(text.replace("+", ""))
-  if (value !== BigInt.asIntN(64, value))
-    throw badRequest(`strconv.ParseInt: parsing ${goQuoted(text)}: value out of range`)
-  return Number(value)
+  try {
+    return Number(parseInt64(text))
+  } catch (err) {
+    throw badRequest(errorMessage(err))
+  }
 }

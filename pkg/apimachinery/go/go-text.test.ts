@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { goQuoted, goSyntax, goText } from "./go-text.ts"
+import { goQuoted, goSyntax, goText, parseInt64 } from "./go-text.ts"
 
 test.each([
   { given: 'a"b\\', wants: '"a\\"b\\\\"' },
@@ -18,4 +18,19 @@ test.each([
 
 test("%#v prints values with their Go types", () => {
   expect(goSyntax({ a: [1, "x", null] })).toBe('map[string]interface {}{"a":[]interface {}{1, "x", interface {}(nil)}}')
+})
+
+test.each([
+  { text: "-9223372036854775808", value: -(2n ** 63n) },
+  { text: "+0000000000000000000000000000009223372036854775807", value: 2n ** 63n - 1n },
+  { text: "-000", value: 0n },
+  { text: "9223372036854775808", problem: 'parsing "9223372036854775808": value out of range' },
+  { text: "1".repeat(20), problem: "value out of range" },
+  { text: "0x10", problem: "invalid syntax" },
+  { text: "1_0", problem: "invalid syntax" },
+  { text: "+", problem: "invalid syntax" },
+  { text: "", problem: 'parsing "": invalid syntax' },
+])("strconv.ParseInt reads $text as Go does", ({ text, value, problem }) => {
+  if (problem === undefined) expect(parseInt64(text)).toBe(value!)
+  else expect(() => parseInt64(text)).toThrow(problem)
 })

@@ -87,3 +87,23 @@ export function parseUint16(text: string, what = ""): number {
   if (problem === undefined) return Number(text)
   throw new Error(`${what}strconv.ParseUint: parsing ${goQuoted(text)}: ${problem}`)
 }
+
+/** The digits of the largest number of 64 bits. */
+const MOST_DIGITS = 19
+
+/** Reads a whole number as strconv.ParseInt reads 64 bits; undefined where that fails. */
+export function int64Of(text: string): bigint | undefined {
+  if (!/^[+-]?\d+$/.test(text)) return undefined
+  const digits = text.replace(/^[+-]?0*/, "")
+  if (digits.length > MOST_DIGITS) return undefined
+  const value = text.startsWith("-") ? -BigInt(digits) : BigInt(digits)
+  return BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+/** Does the same, and says what is wrong. @throws Error in Go's words */
+export function parseInt64(text: string): bigint {
+  const value = int64Of(text)
+  if (value !== undefined) return value
+  const problem = /^[+-]?\d+$/.test(text) ? "value out of range" : "invalid syntax"
+  throw new Error(`strconv.ParseInt: parsing ${goQuoted(text)}: ${problem}`)
+}
