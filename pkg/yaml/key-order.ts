@@ -25,8 +25,7 @@ export function byNaturalOrder(a: string, b: string): number {
   // A zero is part of a number only after another digit: `10` comes after `2`, but `00` before `1`.
   const led = (x === "0" || y === "0") && isInNumber(left, at) ? "1" : ""
   const [m, n] = [led + digitsFrom(left, at), led + digitsFrom(right, at)]
-  // Numbers beyond 64 bits wrap around in Go.
-  const [numberX, numberY] = [BigInt.asIntN(64, BigInt(m)), BigInt.asIntN(64, BigInt(n))]
+  const [numberX, numberY] = [wrapped(m), wrapped(n)]
   if (numberX !== numberY) return numberX < numberY ? -1 : 1
   return m.length - n.length || byCode(x, y)
 }
@@ -51,6 +50,19 @@ const byCode = (x: string, y: string): number => x.codePointAt(0)! - y.codePoint
 function isInNumber(signs: Signs, at: number): boolean {
   for (let i = at - 1; i >= 0 && DIGIT.test(signs[i]!); i--) if (signs[i] !== "0") return true
   return false
+}
+
+/** So many digits are read at once: the work for a number grows with its digits, and not with their square. */
+const DIGITS_AT_ONCE = 15
+
+/** Returns the number of 64 bits that Go makes of digits, which wraps around beyond these. */
+function wrapped(digits: string): bigint {
+  let number = 0n
+  for (let i = 0; i < digits.length; i += DIGITS_AT_ONCE) {
+    const part = digits.slice(i, i + DIGITS_AT_ONCE)
+    number = BigInt.asIntN(64, number * BigInt(10 ** part.length) + BigInt(part))
+  }
+  return number
 }
 
 /** Returns the digits that begin at `at`. */

@@ -1,3 +1,5 @@
+import { int64Of } from "../go/go-text.ts"
+
 type Labels = Readonly<Record<string, string>>
 /** A requirement of `labels.ts`. */
 interface Requirement {
@@ -5,6 +7,9 @@ interface Requirement {
   readonly operator: string
   readonly values: readonly string[]
 }
+
+/** Bounds that no number of 64 bits meets, for values that are no numbers. */
+const [NONE_ABOVE, NONE_BELOW] = [2n ** 63n - 1n, -(2n ** 63n)]
 
 /** Selectors with more requirements and values than this are made into conditions by key. */
 const FEW = 16
@@ -57,8 +62,8 @@ class Condition {
     else {
       this.isWanted = true
       if (operator === "=" || operator === "==" || operator === "in") this.#allow(values)
-      else if (operator === "gt") this.#above = largest(this.#above, BigInt(values[0]!))
-      else if (operator === "lt") this.#below = smallest(this.#below, BigInt(values[0]!))
+      else if (operator === "gt") this.#above = largest(this.#above, int64Of(values[0]!) ?? NONE_ABOVE)
+      else if (operator === "lt") this.#below = smallest(this.#below, int64Of(values[0]!) ?? NONE_BELOW)
     }
   }
 
@@ -66,8 +71,8 @@ class Condition {
   allows(value: string): boolean {
     if (this.#isUnwanted || this.#refused.has(value) || this.#allowed?.has(value) === false) return false
     if (this.#above === undefined && this.#below === undefined) return true
-    if (!/^[+-]?[0-9]+$/.test(value)) return false
-    const number = BigInt(value)
+    const number = int64Of(value)
+    if (number === undefined) return false
     return (this.#above === undefined || number > this.#above) && (this.#below === undefined || number < this.#below)
   }
 

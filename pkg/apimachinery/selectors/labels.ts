@@ -1,4 +1,5 @@
 import { badRequest } from "../errors.ts"
+import { int64Of } from "../go/go-text.ts"
 import { isLabelValue, isQualifiedName, oneProblem } from "../validation/names.ts"
 import type { LabelSelector } from "../meta.ts"
 import { labelConditions } from "./label-conditions.ts"
@@ -44,8 +45,8 @@ function holds({ key, operator, values }: LabelRequirement, labels: Labels): boo
       return value === undefined
     case "gt":
     case "lt": {
-      if (value === undefined || !/^[+-]?[0-9]+$/.test(value)) return false
-      const [ours, theirs] = [BigInt(value), BigInt(values[0]!)]
+      const [ours, theirs] = [value, values[0]].map((one) => (one === undefined ? undefined : int64Of(one)))
+      if (ours === undefined || theirs === undefined) return false
       return operator === "gt" ? ours > theirs : ours < theirs
     }
   }
@@ -207,7 +208,7 @@ class SelectorParser {
     if (kind === "end" || kind === ",") return { key, operator: "exists", values: [] }
     const operator = this.operator()
     const values = operator === "in" || operator === "notin" ? this.values() : [this.exactValue()]
-    if ((operator === "gt" || operator === "lt") && !/^[+-]?[0-9]+$/.test(values[0]!))
+    if ((operator === "gt" || operator === "lt") && int64Of(values[0]!) === undefined)
       throw unparsable(
         `values[0]: Invalid value: ${JSON.stringify(values[0])}: for 'Gt', 'Lt' operators, the value must be ` +
           "an integer",

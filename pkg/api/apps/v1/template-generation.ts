@@ -1,4 +1,6 @@
 import { deepEqual } from "../../../apimachinery/json/equal.ts"
+import { parseInt64 } from "../../../apimachinery/go/go-text.ts"
+import { errorMessage } from "../../../errors/error-message.ts"
 import { DecodeError } from "../../../apimachinery/decoding/decoder-cursor.ts"
 import type { ObjectMeta } from "../../../apimachinery/meta.ts"
 
@@ -24,12 +26,11 @@ export const templateGeneration = ({ metadata }: Pick<Templated, "metadata">): s
 export function withTemplateGeneration<S extends Templated>(set: S): S {
   const sent = templateGeneration(set)
   if (sent === undefined) return counted(set, "0")
-  if (!/^[+-]?\d+$/.test(sent))
-    throw new DecodeError(`strconv.ParseInt: parsing ${JSON.stringify(sent)}: invalid syntax`)
-  const value = BigInt(sent)
-  if (BigInt.asIntN(64, value) !== value)
-    throw new DecodeError(`strconv.ParseInt: parsing ${JSON.stringify(sent)}: value out of range`)
-  return counted(set, String(value))
+  try {
+    return counted(set, String(parseInt64(sent)))
+  } catch (err) {
+    throw new DecodeError(errorMessage(err))
+  }
 }
 
 export const firstTemplateGeneration = <S extends Templated>(set: S): S =>

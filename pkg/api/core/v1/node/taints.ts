@@ -1,3 +1,4 @@
+import { int64Of } from "../../../../apimachinery/go/go-text.ts"
 import type { Taint } from "./nodespec.ts"
 import type { Toleration } from "../pod/scheduling/tolerations.ts"
 
@@ -30,13 +31,17 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
     case "Equal":
       return toleration.key !== undefined && toleration.key !== "" && wanted === there
     case "Lt":
-      return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) < BigInt(wanted)
+      return isBelow(there, wanted)
     case "Gt":
-      return WHOLE.test(there) && WHOLE.test(wanted) && BigInt(there) > BigInt(wanted)
+      return isBelow(wanted, there)
   }
 }
 
-const WHOLE = /^-?\d+$/
+/** Compares whole numbers; false where one is none. */
+function isBelow(text: string, other: string): boolean {
+  const [number, bound] = [int64Of(text), int64Of(other)]
+  return number !== undefined && bound !== undefined && number < bound
+}
 
 /** Returns the first taint with one of `effects` that no toleration matches. */
 export const untolerated = (

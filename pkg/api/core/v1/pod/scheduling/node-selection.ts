@@ -1,3 +1,4 @@
+import { int64Of } from "../../../../../apimachinery/go/go-text.ts"
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "./affinity.ts"
 import type { Node } from "../../node/node.ts"
 import type { PodSpec } from "../podspec.ts"
@@ -37,10 +38,14 @@ function holds({ operator, values = [] }: NodeSelectorRequirement, value: string
     case "DoesNotExist":
       return value === undefined
     case "Gt":
-      return isWhole(value) && isWhole(values[0]) && Number(value) > Number(values[0])
+      return isAbove(value, values[0])
     case "Lt":
-      return isWhole(value) && isWhole(values[0]) && Number(value) < Number(values[0])
+      return isAbove(values[0], value)
   }
 }
 
-const isWhole = (text: string | undefined): boolean => text !== undefined && /^-?\d+$/.test(text)
+/** Compares whole numbers; false where one is none. Source: apimachinery pkg/labels/selector.go Requirement.Matches. */
+function isAbove(text: string | undefined, other: string | undefined): boolean {
+  const [number, bound] = [text, other].map((one) => (one === undefined ? undefined : int64Of(one)))
+  return number !== undefined && bound !== undefined && number > bound
+}
