@@ -1,3 +1,4 @@
+import { int64Of } from "../apimachinery/go/go-text.ts"
 import { ExactNumber } from "../apimachinery/json/exact-number.ts"
 import { GoObject } from "./go-object.ts"
 
@@ -41,15 +42,10 @@ export function numberOf(value: unknown): GoNumber | undefined {
   return value instanceof ExactNumber ? exactOf(value.text) : undefined
 }
 
-const MOST = (1n << 63n) - 1n
-
 /** An integer beyond 64 bits is a float. Source: apimachinery pkg/util/json. */
 function exactOf(text: string): GoNumber {
-  if (/^-?\d+$/.test(text)) {
-    const value = BigInt(text)
-    if (value <= MOST && value >= -MOST - 1n) return { type: "int64", value }
-  }
-  return { type: "float64", value: Number(text) }
+  const value = int64Of(text)
+  return value === undefined ? { type: "float64", value: Number(text) } : { type: "int64", value }
 }
 
 /** Returns the name of a value's type as Go's `%T` prints it. */

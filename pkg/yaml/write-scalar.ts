@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import { int64Of } from "../apimachinery/go/go-text.ts"
 import { ExactNumber } from "../apimachinery/json/exact-number.ts"
 import type { LineWriter } from "./line-writer.ts"
 import { plainValue } from "./resolve.ts"
@@ -44,7 +45,7 @@ const folded = (text: string): string =>
   text.replaceAll(/[ \x85]+/g, (run) => (run.includes("\x85") ? "\n".repeat(run.split("\x85").length - 2) || " " : run))
 
 function signOf(value: unknown): string {
-  if (value instanceof ExactNumber && /^-?[0-9]+$/.test(value.text) && isInt64(BigInt(value.text))) return value.text
+  if (value instanceof ExactNumber && int64Of(value.text) !== undefined) return value.text
   if (typeof value === "number" || value instanceof ExactNumber)
     return numberText(typeof value === "number" ? value : Number(value.text))
   return typeof value === "bigint" || typeof value === "boolean" ? String(value) : "null"

@@ -40,7 +40,7 @@ test.each([
   ["sinceTime=2026-01-01T00:00:00.5Z", { sinceTime: "2026-01-01T00:00:00.5Z" }],
   ["timestamps=1&follow=&previous=0", { timestamps: true, follow: true }],
   ["stream=Stderr", { stream: "Stderr" }],
-])("options %s are read", (query, options) => {
+] as const)("options %s are read", (query, options) => {
   const none = { follow: false, previous: false, timestamps: false }
   expect(logOptionsOf(new Query(query), "one")).toEqual({ ...none, ...options })
 })
