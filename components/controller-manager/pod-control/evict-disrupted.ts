@@ -12,32 +12,35 @@ export interface Disruption {
 
 /**
  * Deletes a pod that must leave its node, after its status has said why: Jobs and budgets read the condition
- * DisruptionTarget. A pod of the same name that came later is kept. Source: addConditionAndDeletePod of
- * pkg/controller/tainteviction and pkg/controller/devicetainteviction.
+ * DisruptionTarget. The pod is read anew, since its kubelet may have written that condition a moment ago. A pod of the
+ * same name that came later is kept. Source: addConditionAndDeletePod of pkg/controller/tainteviction and
+ * pkg/controller/devicetainteviction.
  */
 export async function evictDisrupted(
-  pod: Pod,
+  { metadata }: Pod,
   { reason, message }: Disruption,
   { client, clock }: Pick<ReconcileContext, "client" | "clock">,
 ): Promise<void> {
-  const { uid } = pod.metadata
-  const disruption = {
-    type: "DisruptionTarget",
-    ...observed(pod),
-    status: "True" as const,
-    reason,
-    message,
-    lastProbeTime: null,
-    lastTransitionTime: transitionTime(pod, "DisruptionTarget", "True", timestamp(clock)),
-  }
+  const { uid } = metadata
   try {
+    const pod = await client.get(Pod, metadata)
+    if (pod.metadata.uid !== uid) return
+    const disruption = {
+      type: "DisruptionTarget",
+      ...observed(pod),
+      status: "True" as const,
+      reason,
+      message,
+      lastProbeTime: null,
+      lastTransitionTime: transitionTime(pod, "DisruptionTarget", "True", timestamp(clock)),
+    }
     await client.patch(
       Pod,
-      pod.metadata,
+      metadata,
       { type: "strategic", body: { metadata: { uid }, status: { conditions: [disruption] } } },
       { subresource: "status" },
     )
-    await client.delete(Pod, pod.metadata, uid === undefined ? {} : { preconditions: { uid } })
+    await client.delete(Pod, metadata, uid === undefined ? {} : { preconditions: { uid } })
   } catch (err) {
     if (!isNotFound(err)) throw err
   }

@@ -70,6 +70,8 @@ export const staysUp: WriteInvariant = (write, seen) => {
   const [is, was] = [object as HorizontalPodAutoscaler, previous as HorizontalPodAutoscaler]
   if (!isBy(write, "horizontal-pod-autoscaler") || is.status.desiredReplicas >= was.status.desiredReplicas) return []
   if (isDisabled(is)) return []
+  // It still grows, though not by so much at once: somebody else has scaled down.
+  if (is.status.desiredReplicas > (is.status.currentReplicas ?? 0)) return []
   const since = seen.now - STABILIZATION_MS + 1000
   if (!seen.course.wasCalm(since, seen.now)) return []
   const states = seen.recent<HorizontalPodAutoscaler>("HorizontalPodAutoscaler", is.metadata.uid, since)
