@@ -128,3 +128,13 @@ test.each(rows)("$type $body gives $code", async ({ type, body, query = "", code
   if (typeof message === "string") expect(answer.body.message).toBe(message)
   else if (message !== undefined) expect(answer.body.message).toMatch(message)
 })
+
+test.each(["json", "merge", "strategic"] as const)(
+  "a %s patch is read only when its object was found",
+  async (type) => {
+    const answer = await cluster.send("PATCH", `${MAPS}/none`, { body: "{", type: TYPES[type] })
+    expect(answer).toMatchObject({ code: 404, body: { message: 'configmaps "none" not found' } })
+    const scale = "/apis/apps/v1/namespaces/default/deployments/none/scale"
+    expect(await cluster.send("PATCH", scale, { body: "{", type: TYPES[type] })).toMatchObject({ code: 404 })
+  },
+)

@@ -67,6 +67,8 @@ export interface ApiRequest {
   /** Faults found while parsing the body, for fieldValidation: `json: duplicate field "spec.replicas"`. */
   readonly bodyFaults?: readonly string[]
   readonly patch?: Patch | undefined
+  /** Why the patch could not be read, which is told only when the object was found, as upstream. */
+  readonly patchFault?: ApiError
   /**
    * @internal Set where the body has so many bytes that the steps of a write take turns of the event loop of their own:
    * an object with tens of thousands of small values takes 50 to 200 ms each to be parsed, tracked, checked and stored.

@@ -134,9 +134,11 @@ const EVERYWHERE: Readonly<Record<string, Message>> = { DeleteOptions, Status: S
 const messageOf = (apiVersion: string, kind: string, scheme: Scheme): Message | undefined =>
   EVERYWHERE[kind] ?? scheme.of(apiVersion, kind)?.schema
 
-interface DecodedPatch {
+export interface DecodedPatch {
   readonly patch: Patch
   readonly faults: readonly string[]
+  /** See ApiRequest. */
+  readonly patchFault?: ApiError
 }
 
 /** Decodes a patch. Source of the error messages: endpoints/handlers/patch.go. @throws ApiError BadRequest */

@@ -1,4 +1,4 @@
-import { badRequest } from "../../../pkg/apimachinery/errors.ts"
+import { ApiError, badRequest } from "../../../pkg/apimachinery/errors.ts"
 import { parseFieldSelector } from "../../../pkg/apimachinery/selectors/fieldselector.ts"
 import { goQuoted } from "../../../pkg/apimachinery/go/go-text.ts"
 import { rawFieldsOf } from "../../../pkg/apimachinery/json/raw-fields.ts"
@@ -12,7 +12,7 @@ import { LARGE, type ApiRequest, type Pipeline, type RequestOptions, type UserIn
 import { isNamespaceResource } from "../../../pkg/api/core/v1/namespace.ts"
 import type { Scheme } from "../../../pkg/api/scheme.ts"
 import { checkSubresource, noSuchMethod, noSuchResource } from "../call/subresource-verbs.ts"
-import { decodeBody, decodePatch } from "../codec/decode.ts"
+import { decodeBody, decodePatch, type DecodedPatch } from "../codec/decode.ts"
 import { encodeResult, type Steps } from "../codec/encode.ts"
 import { responseJson } from "../codec/response-json.ts"
 import type { Parts } from "../codec/list-bytes.ts"
@@ -199,21 +199,34 @@ async function withPatch(
   type: ReturnType<typeof patchBody>,
   options: ResourceRequestOptions,
 ): Promise<void> {
-  const shows = exchange.notes?.showsRequest === true
-  const { patch, faults } = await decodePatch(body, type).catch((err: unknown) => {
+  const record = (sent: () => unknown) => {
+    const shown = exchange.notes?.showsRequest === true ? sent() : undefined
+    if (shown !== undefined) exchange.notes!.requestedAs(shown)
+  }
+  const { patch, faults, patchFault } = await decodePatch(body, type).catch((err: unknown) => {
     // As upstream: the patch is recorded before it is known whether it is one.
-    const sent = shows ? jsonIn(body) : undefined
-    if (sent !== undefined) exchange.notes!.requestedAs(sent)
-    throw err
+    record(() => jsonIn(body))
+    return unreadPatch(type, err)
   })
   // An application without a field manager is refused before that.
-  if (shows && (patch.type !== "apply" || request.options.fieldManager !== undefined))
-    exchange.notes!.requestedAs(patch.body)
+  if (patchFault === undefined && (patch.type !== "apply" || request.options.fieldManager !== undefined))
+    record(() => patch.body)
   return answer(
     exchange,
-    { ...sized(request, body), patch, ...(faults.length === 0 ? {} : { bodyFaults: faults }) },
+    {
+      ...sized(request, body),
+      patch,
+      ...(faults.length === 0 ? {} : { bodyFaults: faults }),
+      ...(patchFault === undefined ? {} : { patchFault }),
+    },
     options,
   )
+}
+
+/** Returns what stands for a patch that cannot be read. An application is refused at once. @throws ApiError */
+function unreadPatch(type: ReturnType<typeof patchBody>, err: unknown): DecodedPatch {
+  if (type === "apply-patch" || !(err instanceof ApiError)) throw err
+  return { patch: { type: "merge", body: {} }, faults: [], patchFault: err }
 }
 
 /** Returns the value of a text in JSON; undefined for another text. */

@@ -97,7 +97,8 @@ async function scaled(context: RegistryContext, request: ApiRequest, old: KubeOb
  * The Scale as the request makes it from the present one, with the fields of who wrote. `request` is about the Scale.
  */
 async function wantedScale(context: RegistryContext, request: ApiRequest, before: Scale): Promise<Scale> {
-  const { patch, body } = request
+  const { patch, patchFault, body } = request
+  if (patchFault !== undefined) throw patchFault
   if (patch?.type === "apply") return (await applyFields(context, request, patch.body, before)) as Scale
   let sent: Scale
   if (patch !== undefined) sent = patched(request, Scale, { ...patch, type: patch.type }, before)

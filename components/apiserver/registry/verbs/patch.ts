@@ -28,6 +28,7 @@ export async function patch(context: RegistryContext, request: ApiRequest): Prom
     context,
     request,
     (stored) => {
+      if (request.patchFault !== undefined) throw request.patchFault
       const old = stored!.object
       const record = (object: KubeObject) => recordUpdate(context, request, named(request, object), old)
       return whenReady(stepsOf(context, request, patching(request, request.resource, plain, old)), record)
