@@ -157,6 +157,7 @@ describe("decodeObject", () => {
       "json: cannot unmarshal array into Go struct field WidgetSpec.spec.resources of type v1.Limits",
     ],
     [{ size: "many" }, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
+    [{ size: [1] }, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
     [{ since: "noon" }, 'parsing time "noon" as "2006-01-02T15:04:05Z07:00": cannot parse "noon" as "2006"'],
     [{ blob: "***" }, "illegal base64 data at input byte 0"],
     [{ target: true }, "json: cannot unmarshal bool into Go struct field WidgetSpec.spec.target of type int32"],

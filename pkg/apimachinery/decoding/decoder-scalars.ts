@@ -87,11 +87,10 @@ export const SCALARS: Record<Scalar, Decode> = {
     if (!BASE64.test(joined)) throw new DecodeError(`illegal base64 data at input byte ${badByte(joined)}`)
     return joined
   },
-  quantity: (value, cursor, depth) => {
+  quantity: (value) => {
     // A bare number is accepted, as Quantity.UnmarshalJSON does.
     const given = typeof value === "number" ? String(value) : value instanceof ExactNumber ? value.text : value
-    if (typeof given !== "string") throw cursor.mismatch(value, "string", depth - 1)
-    const made = cachedQuantity(given)
+    const made = typeof given === "string" ? cachedQuantity(given) : undefined
     if (made === undefined) throw new DecodeError(QUANTITY_FORM)
     return made
   },
