@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../components/cluster/testing/testing.ts"
 import { nameOf } from "../world.ts"
+import type { Seen } from "./seen.ts"
 import type { WriteInvariant } from "./write.ts"
 
 interface Condition {
@@ -17,7 +18,8 @@ interface Condition {
 const WITH_REASON: ReadonlySet<string> = new Set(["Job", "ReplicaSet", "ReplicationController", "Namespace"])
 
 /** A condition's lastTransitionTime moves only together with its status, and forward; each type is there once. */
-export const timesTransitions: WriteInvariant = ({ type, object, previous, time }, { course }) => {
+export const timesTransitions: WriteInvariant = ({ type, object, previous, time, author }, seen) => {
+  const { course } = seen
   const problems: string[] = []
   const conditions = conditionsOf(object)
   if (new Set(conditions.map((condition) => condition.type)).size !== conditions.length)
@@ -30,7 +32,8 @@ export const timesTransitions: WriteInvariant = ({ type, object, previous, time 
       const mayDiffer =
         object.kind === "Pod" &&
         (hasOthers(object, previous) ||
-          (condition.type === "PodReadyToStartContainers" && hasOtherAddress(object, previous)))
+          (condition.type === "PodReadyToStartContainers" && hasOtherAddress(object, previous)) ||
+          (author.startsWith("system:node:") && wasOther(object, condition, seen)))
       if (before.status === condition.status && was !== is && !mayDiffer)
         problems.push(`is ${condition.type}=${condition.status} since ${was}, and then since ${is}`)
       // A clock that is set, and one that is slow, write earlier times.
@@ -45,6 +48,13 @@ export const timesTransitions: WriteInvariant = ({ type, object, previous, time 
     }
   return problems.map((problem) => `${nameOf(object)} ${problem}`)
 }
+
+/** Whether the condition had another status in a state that a kubelet, which has just started, may still take for the last. */
+const wasOther = ({ kind = "", metadata }: KubeObject, { type, status }: Condition, seen: Seen): boolean =>
+  seen.recent(kind, metadata.uid).some((one) => {
+    const before = conditionsOf(one).find((condition) => condition.type === type)
+    return before !== undefined && before.status !== status
+  })
 
 /**
  * Whether the node controller has called a pod of a lost node not ready, which it does without a reason. A kubelet that

@@ -79,6 +79,7 @@ describe("an invariant of every write", () => {
       },
     }),
   })
+  const NODE = "system:node:one"
   const ready = (status: string, second: number, reason?: string) => ({
     object: pod("a", {
       status: { conditions: [{ type: "Ready", status, reason, lastTransitionTime: at(second) }] },
@@ -104,6 +105,16 @@ describe("an invariant of every write", () => {
       says: "is Ready=True since 2026-01-01T00:00:05Z, before 2026-01-01T00:00:09Z",
       broken: [{ ...ready("False", 9, "ContainersNotReady"), after: 9 }, ready("True", 5)],
       sound: [{ ...ready("False", 9), after: 9 }, ready("True", 5)],
+    },
+    {
+      // A kubelet that has just started may take an earlier state for the last, for a while.
+      says: "is Ready=False since 2026-01-01T00:00:09Z, and then since 2026-01-01T00:00:59Z",
+      broken: [
+        ready("True", 0),
+        { ...ready("False", 9), after: 9 },
+        { ...ready("False", 59), after: 59, author: NODE },
+      ],
+      sound: [ready("True", 0), { ...ready("False", 9), after: 9 }, { ...ready("False", 10), after: 10, author: NODE }],
     },
   ])
 
