@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test"
-import { podHostname } from "./hostname.ts"
+import { kernelHostname, podHostname } from "./hostname.ts"
 import { hostNetworkHostsFile, hostsFile } from "./hosts-file.ts"
 import { podOf } from "../testing/pod.ts"
 
@@ -12,7 +12,7 @@ describe("the names of a pod", () => {
     ],
     [
       { hostname: "h", subdomain: "s", setHostnameAsFQDN: true },
-      { hostname: "h.s.default.svc.cluster.local", domain: "s.default.svc.cluster.local" },
+      { hostname: "h", domain: "s.default.svc.cluster.local" },
     ],
     [
       { hostNetwork: true, hostname: "h" },
@@ -26,11 +26,21 @@ describe("the names of a pod", () => {
     expect(podHostname(podOf(spec), "cluster.local", "node")).toEqual(expected)
   })
 
+  test.each([
+    [{}, "web"],
+    [{ hostname: "h", subdomain: "s" }, "h"],
+    [{ hostname: "h", subdomain: "s", setHostnameAsFQDN: true }, "h.s.default.svc.cluster.local"],
+    [{ hostname: "h", setHostnameAsFQDN: true }, "h"],
+    [{ hostnameOverride: `${"o".repeat(62)}.p` }, "o".repeat(62)],
+  ] as const)("are for the kernel, with %j, %s", (spec, expected) => {
+    expect(kernelHostname(podOf(spec), "cluster.local", "node")).toBe(expected)
+  })
+
   test("are truncated to the kernel's limit, and refused when the full name was requested", () => {
     const long = podOf({}, { metadata: { name: `${"a".repeat(62)}-b` } })
     expect(podHostname(long, "cluster.local", "node").hostname).toBe("a".repeat(62))
     expect(() =>
-      podHostname(
+      kernelHostname(
         podOf({ hostname: "h".repeat(60), subdomain: "s", setHostnameAsFQDN: true }),
         "cluster.local",
         "node",
@@ -41,8 +51,7 @@ describe("the names of a pod", () => {
   test("are in its hosts file, with its aliases", () => {
     const text = hostsFile({
       ips: ["10.42.0.2", "fd00::2"],
-      hostname: "h",
-      domain: "s.default.svc.cluster.local",
+      ...podHostname(podOf({ hostname: "h", subdomain: "s", setHostnameAsFQDN: true }), "cluster.local", "node"),
       aliases: [{ ip: "1.2.3.4", hostnames: ["a", "b"] }],
     })
     expect(text).toStartWith("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n")

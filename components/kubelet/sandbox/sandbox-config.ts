@@ -4,7 +4,7 @@ import type { LinuxContainerResources } from "../../../pkg/cri/resources.ts"
 import { containersOf } from "../model/containers.ts"
 import type { KubeletConfig } from "../model/config.ts"
 import { podDns, type Resolver } from "./dns.ts"
-import { podHostname } from "./hostname.ts"
+import { kernelHostname } from "./hostname.ts"
 import { podLabels } from "../model/labels.ts"
 import { podLogFolder } from "../model/pod-paths.ts"
 import { CPU_PERIOD, cpuQuota, cpuShares, podSums, qosClass } from "../model/qos.ts"
@@ -45,9 +45,7 @@ export function sandboxConfig({
   const resources = podResources(pod)
   return {
     metadata: { name, namespace, uid, attempt },
-    ...(pod.spec.hostNetwork === true
-      ? {}
-      : { hostname: podHostname(pod, config.clusterDomain, nodeHostname).hostname }),
+    ...(pod.spec.hostNetwork === true ? {} : { hostname: kernelHostname(pod, config.clusterDomain, nodeHostname) }),
     logDirectory: podLogFolder(config, { name, namespace, uid }),
     dnsConfig: podDns(pod, config, hostResolver),
     portMappings:
