@@ -1,4 +1,3 @@
-import { Server, ServerCredentials } from "@grpc/grpc-js"
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { Buffer } from "node:buffer"
 import { createServer } from "node:http"
@@ -138,41 +137,5 @@ describe("connections from the host to pods", () => {
     // then
     expect(await heard.promise).toBe("end")
     server.close()
-  })
-
-  test("calls a gRPC health service", async () => {
-    // given a server that serves one service, does not serve another, and knows no third
-    const server = new Server()
-    server.addService(
-      {
-        Check: {
-          path: "/grpc.health.v1.Health/Check",
-          requestStream: false,
-          responseStream: false,
-          requestSerialize: (value: Buffer) => value,
-          requestDeserialize: (bytes: Buffer) => bytes,
-          responseSerialize: (value: Buffer) => value,
-          responseDeserialize: (bytes: Buffer) => bytes,
-        },
-      },
-      {
-        Check: (call: { request: Buffer }, answer: (err: object | null, value?: Buffer) => void) => {
-          const service = call.request.subarray(2).toString()
-          if (service === "unknown") answer({ code: 5, details: "unknown service" })
-          else answer(null, Buffer.from([8, service === "bad" ? 2 : 1]))
-        },
-      },
-    )
-    const bound = await new Promise<number>((resolve, reject) =>
-      server.bindAsync(`${host}:0`, ServerCredentials.createInsecure(), (err, number) =>
-        err ? reject(err) : resolve(number),
-      ),
-    )
-    // then each answer is told
-    expect(
-      await Promise.all(["", "bad", "unknown"].map((service) => network.grpcHealth(host, bound, service, 2000))),
-    ).toEqual(["SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"])
-    server.forceShutdown()
-    await expect(network.grpcHealth(host, bound, "", 500)).rejects.toThrow()
   })
 })

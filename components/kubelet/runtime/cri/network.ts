@@ -1,24 +1,17 @@
 import { joinHostPort } from "../../../../pkg/apimachinery/addresses/cidr.ts"
-import { Client, credentials } from "@grpc/grpc-js"
 import { Buffer } from "node:buffer"
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
 import { connect } from "node:net"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import { connectionWords } from "../../../../pkg/errors/connection-words.ts"
-import { enumeration, field, message } from "../../../../pkg/protobuf/message.ts"
 import type { HttpProbeRequest, PodNetwork } from "../runtime.ts"
+import { checkHealth } from "./grpc-health.ts"
 
 const MAX_BODY = 10 * 1024
 const MAX_REDIRECTS = 10
 /** The statuses that Go's client follows. Source: net/http/client.go redirectBehavior. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-
-/** Source: grpc/health/v1/health.proto. */
-const HealthCheckRequest = message({ service: field(1, "string") })
-const HealthCheckResponse = message({
-  status: field(1, enumeration({ UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 })),
-})
 
 /** Opens connections from this host to its pods. */
 export function hostNetwork(clock: Clock): PodNetwork {
@@ -45,32 +38,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
       }),
 
     grpcHealth: (host, port, service, timeoutMs) =>
-      new Promise((resolve, reject) => {
-        const client = new Client(joinHostPort(host, port), credentials.createInsecure(), {
-          "grpc.enable_http_proxy": 0,
-          "grpc.use_local_subchannel_pool": 1,
-        })
-        client.makeUnaryRequest(
-          "/grpc.health.v1.Health/Check",
-          (value: { service: string }) => Buffer.from(HealthCheckRequest.encode(value)),
-          (bytes) => HealthCheckResponse.decode(bytes),
-          { service },
-          { deadline: clock.now() + timeoutMs },
-          (err, response) => {
-            client.close()
-            if (err?.code === 5) resolve("SERVICE_UNKNOWN")
-            else if (err?.code === 4)
-              reject(
-                new Error(
-                  `timeout: failed to connect service "${joinHostPort(host, port)}" within ${timeoutMs / 1000}s: ` +
-                    "context deadline exceeded",
-                ),
-              )
-            else if (err) reject(new Error(`rpc error: ${err.details}`))
-            else resolve(response?.status ?? "UNKNOWN")
-          },
-        )
-      }),
+      checkHealth(joinHostPort(host, port), service, { clock, timeoutMs }),
   }
 
   async function follow(
