@@ -26,7 +26,7 @@ export function answerOwn(
   const type = typeName(query)
   const ip = reverseAddress(name)
   const found =
-    ip === undefined ? (records.owns(name) ? records.find(name) : "foreign") : (records.reverse(ip) ?? "foreign")
+    ip === undefined ? (records.owns(name) ? records.find(name, type) : "foreign") : (records.reverse(ip) ?? "foreign")
   if (found === "foreign") return undefined
   const base: Reply = {
     rcode: RCODE.noError,
@@ -38,6 +38,7 @@ export function answerOwn(
     isFixed: true,
   }
   if (found === undefined) return { reply: { ...base, rcode: RCODE.nameError, authorities: [soa(domain)] } }
+  if (type === "SOA" && name === domain) return { reply: { ...base, answers: [soa(domain)] } }
   const alias = found.find((data) => data.type === "CNAME")
   if (alias?.type === "CNAME" && type !== "CNAME") {
     const target = alias.data.toLowerCase()
@@ -49,8 +50,10 @@ export function answerOwn(
   const wanted = found.filter((data) => data.type === type || type === "ANY")
   if (wanted.length === 0) return { reply: { ...base, authorities: [soa(domain)] } }
   const answers = shuffled(wanted, random).map((data) => recordOf(name, data))
-  // Adds the addresses of SRV targets, so that clients need no second query.
-  const targets = new Set(wanted.flatMap((each) => (each.type === "SRV" ? [each.data.target] : [])))
+  // Adds the addresses of SRV targets and name servers, so that clients need no second query.
+  const targets = new Set(
+    wanted.flatMap((each) => (each.type === "SRV" ? [each.data.target] : each.type === "NS" ? [each.data] : [])),
+  )
   const additionals = [...targets].flatMap((target) =>
     (records.find(target) ?? [])
       .filter((data) => data.type === "A" || data.type === "AAAA")

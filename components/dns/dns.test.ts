@@ -21,6 +21,10 @@ describe("cluster DNS", () => {
       client.create(Service, { metadata: { name, namespace: "default" }, spec })
     await named("web", { clusterIP: "10.43.0.80", ports: [{ name: "http", port: 80 }] })
     await named("db", { clusterIP: "None", ports: [{ name: "sql", port: 5432 }] })
+    await client.create(Service, {
+      metadata: { name: "kube-dns", namespace: "kube-system" },
+      spec: { clusterIP: "10.43.0.10", ports: [{ name: "dns", port: 53, protocol: "UDP" }] },
+    })
     await named("crowd", { clusterIP: "None", ports: [{ port: 1 }] })
     await named("out", { type: "ExternalName", externalName: "web.default.svc.cluster.local" })
     const slice = (
@@ -75,6 +79,9 @@ describe("cluster DNS", () => {
     await cluster.stop()
   })
 
+  const srv = (name: string, weight: number, port: number, target: string): string =>
+    `SRV ${name}.default.svc.cluster.local ` +
+    `{"priority":0,"weight":${weight},"port":${port},"target":"${target}.default.svc.cluster.local"}`
   const table: readonly [name: string, type: RecordType, answers: readonly string[]][] = [
     ["web.default.svc.cluster.local", "A", ["A web.default.svc.cluster.local 10.43.0.80"]],
     ["WEB.default.svc.Cluster.local", "A", ["A WEB.default.svc.Cluster.local 10.43.0.80"]],
@@ -129,6 +136,15 @@ describe("cluster DNS", () => {
     ["80.0.43.10.in-addr.arpa", "PTR", ["PTR 80.0.43.10.in-addr.arpa web.default.svc.cluster.local"]],
     ["5.0.42.10.in-addr.arpa", "PTR", ["PTR 5.0.42.10.in-addr.arpa db-0.db.default.svc.cluster.local"]],
     ["default.svc.cluster.local", "A", []],
+    // Without a port: those of the Service, or of the endpoint. Source: CoreDNS plugin/kubernetes/handler_test.go.
+    ["web.default.svc.cluster.local", "SRV", [srv("web", 100, 80, "web")]],
+    ["db.default.svc.cluster.local", "SRV", [srv("db", 50, 5432, "10-42-0-6.db"), srv("db", 50, 5432, "db-0.db")]],
+    ["db-0.db.default.svc.cluster.local", "SRV", [srv("db-0.db", 100, 5432, "db-0.db")]],
+    ["out.default.svc.cluster.local", "SRV", ["CNAME out.default.svc.cluster.local web.default.svc.cluster.local"]],
+    ["cluster.local", "NS", ["NS cluster.local kube-dns.kube-system.svc.cluster.local"]],
+    ["svc.cluster.local", "NS", []],
+    ["ns.dns.cluster.local", "A", ["A ns.dns.cluster.local 10.43.0.10"]],
+    ["web.default.svc.cluster.local", "SOA", []],
   ]
   test.each(table)("answers %s %s", async (name, type, answers) => {
     const answer = await ask(name, type)
@@ -181,6 +197,15 @@ describe("cluster DNS", () => {
       "A 10-42-0-6.db.default.svc.cluster.local 10.42.0.6",
       "A db-0.db.default.svc.cluster.local 10.42.0.5",
     ])
+  })
+
+  test("tells who is responsible for the zone, and where", async () => {
+    const zone = await ask("cluster.local", "SOA")
+    expect(zone.answers).toMatchObject([
+      { type: "SOA", name: "cluster.local", data: { mname: "ns.dns.cluster.local" } },
+    ])
+    const servers = await ask("cluster.local", "NS")
+    expect(shown(servers.additionals)).toEqual(["A kube-dns.kube-system.svc.cluster.local 10.43.0.10"])
   })
 
   test("truncates a large response over UDP, and sends all of it over TCP", async () => {

@@ -7,11 +7,14 @@ import { unnoted, type ServicesAlone } from "./noted-services.ts"
 
 /** A record of the cluster's zone, without its name: `data` is an address, a name, or for SRV a port and a name. */
 export type Data =
-  | { readonly type: "A" | "AAAA" | "CNAME" | "PTR" | "TXT"; readonly data: string }
+  | { readonly type: "A" | "AAAA" | "CNAME" | "NS" | "PTR" | "TXT"; readonly data: string }
   | {
       readonly type: "SRV"
       readonly data: { readonly port: number; readonly target: string; readonly priority: 0; readonly weight: number }
     }
+
+/** The Service of the cluster's DNS, by whose name and addresses the zone's name server is known. */
+const OWN_SERVICE = "kube-system/kube-dns"
 
 /** What is known of a name: nothing of the kind exists, or these records (none of the asked type may be among them). */
 export type Answer = readonly Data[] | undefined
@@ -60,19 +63,35 @@ export class Records {
     return name === this.#domain || name.endsWith(`.${this.#domain}`)
   }
 
-  find(name: string): Answer {
-    if (name === this.#domain) return []
+  /**
+   * Returns what is known of a name. A Service, and an endpoint of a headless one, also has SRV records of all its
+   * ports, which are made only where `type` asks for them. Source: CoreDNS kubernetes plugin, findServices.
+   */
+  find(name: string, type?: string): Answer {
+    if (name === this.#domain) return this.#nameServer()
     const labels = name
       .slice(0, -this.#domain.length - 1)
       .split(".")
       .reverse()
     const [kind, namespace, ...rest] = labels
+    if (kind === "dns" && namespace === "ns" && rest.length === 0) return this.#ownAddresses()
     if (kind === "dns-version" && namespace === undefined) return [{ type: "TXT", data: "1.1.0" }]
     if (kind !== "svc" && kind !== "pod") return undefined
     if (namespace === undefined) return []
     if (this.#namespaces.get(namespace) === undefined) return undefined
     if (rest.length === 0) return []
-    return kind === "svc" ? this.#ofService(namespace, rest) : podAddress(rest)
+    return kind === "svc" ? this.#ofService(namespace, rest, type === "SRV") : podAddress(rest)
+  }
+
+  /** Source: CoreDNS kubernetes plugin, nsAddrs: the name of its own Service, or `ns.dns` without one. */
+  #nameServer(): Answer {
+    const own = this.#services.get(OWN_SERVICE)
+    return [{ type: "NS", data: own === undefined ? `ns.dns.${this.#domain}` : this.#nameOf(own) }]
+  }
+
+  #ownAddresses(): Answer {
+    const own = this.#services.get(OWN_SERVICE)
+    return own === undefined ? [] : this.#alone.run(own, () => addressesOf(own))
   }
 
   /** Returns the name of an address: of a Service, or of an endpoint of a headless Service. */
@@ -93,24 +112,30 @@ export class Records {
   }
 
   /** The second argument has the labels before the namespace, nearest first: service, then host or _protocol, then _port. */
-  #ofService(namespace: string, [name = "", ...rest]: readonly string[]): Answer {
+  #ofService(namespace: string, [name = "", ...rest]: readonly string[], wantsPorts: boolean): Answer {
     const service = this.#services.get(`${namespace}/${name}`)
-    return service === undefined ? undefined : this.#alone.run(service, () => this.#find(service, rest))
+    return service === undefined ? undefined : this.#alone.run(service, () => this.#find(service, rest, wantsPorts))
   }
 
-  #find(service: Service, [first, second, ...more]: readonly string[]): Answer {
+  #find(service: Service, [first, second, ...more]: readonly string[], wantsPorts: boolean): Answer {
     if (more.length > 0) return undefined
     if (service.spec.type === "ExternalName")
       return first === undefined
         ? [{ type: "CNAME", data: (service.spec.externalName ?? "").replace(/\.$/, "") }]
         : undefined
     const headless = service.spec.clusterIP === "None"
-    if (first === undefined) return headless ? this.#addressesOf(service) : addressesOf(service)
+    if (first === undefined) {
+      const addresses = headless ? this.#addressesOf(service) : addressesOf(service)
+      return addresses !== undefined && wantsPorts ? this.#srv(service, headless, anyPort, anyHost) : addresses
+    }
     if (first.startsWith("_"))
       return this.#ports(service, first.slice(1), second === undefined ? undefined : second.slice(1), headless)
     if (!headless || second !== undefined) return undefined
     const hosts = this.#endpointsOf(service).filter(({ host }) => host === first)
-    return hosts.length === 0 ? undefined : hosts.map(({ ip }) => address(ip))
+    if (hosts.length === 0) return undefined
+    return wantsPorts
+      ? this.#srv(service, headless, anyPort, (host) => host === first)
+      : hosts.map(({ ip }) => address(ip))
   }
 
   /** Without an endpoint the name does not exist, as with CoreDNS. */
@@ -124,19 +149,25 @@ export class Records {
    * records.
    */
   #ports(service: Service, protocol: string, port: string | undefined, headless: boolean): Answer {
-    const matches = (each: { readonly name?: string | undefined; readonly protocol?: string | undefined }) =>
+    const matches: PortFilter = (each) =>
       (each.protocol ?? "TCP").toLowerCase() === protocol && (each.name ?? "") === port
     if (port === undefined)
       return (service.spec.ports ?? []).some((each) => each.protocol.toLowerCase() === protocol) ? [] : undefined
+    const found = this.#srv(service, headless, matches, anyHost)
+    return found.length === 0 ? undefined : found
+  }
+
+  #srv(service: Service, headless: boolean, matches: PortFilter, isWanted: (host: string) => boolean): readonly Data[] {
     const name = this.#nameOf(service)
     const all = headless
-      ? this.#endpointsOf(service).flatMap(({ host, ports }) =>
-          ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })),
-        )
+      ? this.#endpointsOf(service)
+          .filter(({ host }) => isWanted(host))
+          .flatMap(({ host, ports }) =>
+            ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })),
+          )
       : (service.spec.ports ?? []).filter(matches).map((each) => ({ port: each.port, target: name }))
     // The addresses of one host, of both families for instance, are one target.
     const targets = [...new Map(all.map((each) => [`${each.port} ${each.target}`, each])).values()]
-    if (targets.length === 0) return undefined
     const weight = Math.max(1, Math.floor(100 / targets.length))
     return targets.map((target) => ({ type: "SRV", data: { ...target, priority: 0, weight } }))
   }
@@ -163,6 +194,10 @@ export class Records {
     return `${metadata.name}.${metadata.namespace}.svc.${this.#domain}`
   }
 }
+
+type PortFilter = (port: { readonly name?: string | undefined; readonly protocol?: string | undefined }) => boolean
+const anyPort: PortFilter = () => true
+const anyHost = (): boolean => true
 
 const address = (ip: string): Data => ({ type: isIPv6(ip) ? "AAAA" : "A", data: ip })
 const addressesOf = ({ spec }: Service): readonly Data[] => (spec.clusterIPs ?? []).map(address)

@@ -61,15 +61,17 @@ export function writeReply(query: Query, reply: Reply): Buffer {
 }
 
 /**
- * Encodes the error response to a message that is not a valid query: a header with the code, and an OPT record if the
- * code needs one.
+ * Encodes the error response to a message that is not a valid query: a header with the code, the question where it
+ * could be read (clients drop an answer to another question), and an OPT record if the code needs one.
  */
 export function writeRefusal(message: Buffer, rcode: number): Buffer {
-  const header = Buffer.from(message.subarray(0, HEADER_BYTES))
+  const questionEnd =
+    rcode === RCODE.refused || rcode === RCODE.badVersion ? layoutOf(message).questionEnd : HEADER_BYTES
+  const header = Buffer.from(message.subarray(0, questionEnd))
   const flags = message.readUInt16BE(2)
   const kept = flags & (0b1111 << 11) & ~FLAG.response
   header.writeUInt16BE(FLAG.response | kept | (flags & FLAG.recursionDesired) | (rcode & 15), 2)
-  header.writeUInt16BE(0, 4)
+  header.writeUInt16BE(questionEnd > HEADER_BYTES ? 1 : 0, 4)
   writeCounts(header, 0, 0, 0)
   if (rcode <= 15) return header
   const options = Buffer.from(OWN_OPTIONS)

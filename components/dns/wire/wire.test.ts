@@ -143,6 +143,16 @@ describe("an answer of the cluster's own names", () => {
     expect(answer.additionals!.length).toBeWithin(10, 20)
   })
 
+  test("repeats the question in a refusal of its class, since clients drop an answer to another question", () => {
+    const chaos = changed(plain, (copy) => copy.writeUInt16BE(3, copy.length - 2))
+    const refusal = decode(writeRefusal(chaos, RCODE.refused)) as Decoded
+    expect([refusal.id, refusal.rcode, refusal.questions]).toEqual([
+      7,
+      "REFUSED",
+      [{ name: "Web.Example", type: "A", class: "CH" }],
+    ])
+  })
+
   test("has an OPT record, with the upper bits of the code, only for clients that sent one", () => {
     const options = (message: Buffer) => (decode(message).additionals ?? []).map(({ type }) => type)
     expect(options(writeReply(read(packet("a", "A")), reply))).toEqual([])
