@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
+import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { ReconcileContext } from "../../../pkg/controller/controller.ts"
 import { VirtualClock } from "../../../pkg/clock/virtual.ts"
 import { evictDisrupted } from "./evict-disrupted.ts"
