@@ -1,10 +1,10 @@
 import type { Pod } from "../../../pkg/api/core/v1/pod/pod.ts"
 import type { Probe } from "../../../pkg/api/core/v1/container/probe.ts"
 import { isCriError } from "../../../pkg/cri/errors.ts"
-import { KUBERNETES_MINOR } from "../../../pkg/version/version.ts"
 import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
+import { httpGetRequest } from "../model/http-get.ts"
 import { portOf } from "../model/ports.ts"
 
 export interface Check {
@@ -60,15 +60,8 @@ async function tryCheck(
     }
   }
   if (probe.httpGet !== undefined) {
-    const { host, scheme, path, port, httpHeaders = [] } = probe.httpGet
-    const headers = [
-      ...(httpHeaders.some(({ name }) => name.toLowerCase() === "user-agent")
-        ? []
-        : [{ name: "User-Agent", value: USER_AGENT }]),
-      ...httpHeaders,
-    ]
     const { status, body } = await runtime.network.httpGet(
-      { scheme, host: host ? host : podIp, port: portOf(port, container), path, headers, timeoutMs },
+      httpGetRequest({ action: probe.httpGet, container, podIp, purpose: "probe", timeoutMs }),
       signal,
     )
     if (status < 200 || status >= 400) return { ok: false, output: `HTTP probe failed with statuscode: ${status}` }
@@ -93,5 +86,3 @@ async function tryCheck(
 }
 
 const MAX_OUTPUT = 10 * 1024
-/** The User-Agent of probes, which servers may look for. Source: pkg/probe/http/request.go. */
-const USER_AGENT = `kube-probe/${KUBERNETES_MINOR.major}.${KUBERNETES_MINOR.minor}`

@@ -154,7 +154,7 @@ export interface HttpProbeRequest {
   readonly scheme: "HTTP" | "HTTPS"
   readonly host: string
   readonly port: number
-  /** The path with its query. */
+  /** The path with its query, as a request line has it. */
   readonly path: string
   readonly headers: readonly HTTPHeader[]
   readonly timeoutMs: number

@@ -12,7 +12,9 @@ describe("connections from the host to pods", () => {
   const seen: (readonly [string | undefined, string | undefined])[] = []
   const http = createServer((request, response) => {
     seen.push([request.headers["x-a"] as string | undefined, request.headers.host])
-    if (request.url === "/moved") response.writeHead(302, { Location: "/here?x=1" }).end()
+    if (request.url === "/greeting")
+      response.writeHead(200).end(Buffer.from(String(request.headers["x-greeting"]), "latin1"))
+    else if (request.url === "/moved") response.writeHead(302, { Location: "/here?x=1" }).end()
     else if (request.url === "/away") response.writeHead(302, { Location: "http://example.invalid/" }).end()
     else if (request.url?.startsWith("/status-")) {
       response.writeHead(Number(request.url.slice("/status-".length)), { Location: "/here" }).end()
@@ -51,6 +53,13 @@ describe("connections from the host to pods", () => {
     expect((await get("/away")).status).toBe(302)
     expect((await get("/bad")).status).toBe(500)
     expect((await get("/big")).body).toHaveLength(10_240)
+  })
+
+  test("sends headers as UTF-8", async () => {
+    const headers = [{ name: "X-Greeting", value: "gr\u00fc\u00df \u20ac" }]
+    expect(
+      await network.httpGet({ scheme: "HTTP", host, port, path: "/greeting", headers, timeoutMs: 20_000 }),
+    ).toMatchObject({ status: 200, body: "gr\u00fc\u00df \u20ac" })
   })
 
   test("follows the statuses of redirects only, as Go's client does", async () => {

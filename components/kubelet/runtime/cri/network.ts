@@ -78,7 +78,7 @@ export function hostNetwork(clock: Clock): PodNetwork {
       const options = {
         host,
         port,
-        path: path.startsWith("/") ? path : `/${path}`,
+        path,
         method: "GET",
         agent: false as const,
         rejectUnauthorized: false,
@@ -157,9 +157,11 @@ function dialError(err: Error, host: string, port: number): Error {
 /** Groups values by header name, since a name may appear several times. */
 function grouped(headers: HttpProbeRequest["headers"]): Record<string, string | string[]> {
   const all: Record<string, string | string[]> = {}
-  for (const { name, value } of headers) {
+  for (const { name, value: text } of headers) {
+    // A character of a header is sent as one byte.
+    const value = Buffer.from(text).toString("latin1")
     const there = all[name]
     all[name] = there === undefined ? value : [...(Array.isArray(there) ? there : [there]), value]
   }
-  return { Accept: "*/*", Connection: "close", ...all }
+  return { Connection: "close", ...all }
 }
