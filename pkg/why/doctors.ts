@@ -1,3 +1,7 @@
+import { networkPolicyDoctor } from "./network/network-policy.ts"
+import { policyBindingDoctor, validatingPolicyDoctor } from "./policy/admission-policy.ts"
+import { clusterRoleBindingDoctor, roleBindingDoctor } from "./policy/role-binding.ts"
+import { mutatingWebhookDoctor, validatingWebhookDoctor } from "./policy/webhook-configuration.ts"
 import { apiServiceDoctor } from "./any/apiservice.ts"
 import type { Doctor } from "./doctor.ts"
 import { namespaceDoctor } from "./namespace.ts"
@@ -41,4 +45,11 @@ export const DOCTORS: readonly Doctor[] = [
   secretDoctor,
   signingRequestDoctor,
   apiServiceDoctor,
+  roleBindingDoctor,
+  clusterRoleBindingDoctor,
+  validatingWebhookDoctor,
+  mutatingWebhookDoctor,
+  validatingPolicyDoctor,
+  policyBindingDoctor,
+  networkPolicyDoctor,
 ]

@@ -14,6 +14,47 @@ interface Noted {
 
 const NOTED: readonly Noted[] = [
   {
+    title: "a NetworkPolicy that selects no pod",
+    yaml: `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: closed}
+spec: {podSelector: {matchLabels: {app: wbe}}}
+${deployment("web", `{containers: [{name: c, image: "app:1"}]}`)}`,
+    ask: "networkpolicy/closed",
+    code: "policy-selects-nothing",
+    says: /matches no pod of its namespace/,
+  },
+  {
+    title: "an admission policy that no binding names",
+    yaml: `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few}
+spec: {matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]}, validations: [{expression: "object.spec.replicas <= 3"}]}
+`,
+    ask: "validatingadmissionpolicy/few",
+    code: "policy-unbound",
+    says: /it is not enforced/,
+  },
+  {
+    title: "a Job that runs fewer pods at a time than it may, because of a quota",
+    yaml: `
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few}
+spec: {hard: {pods: "2"}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: many}
+spec: {parallelism: 4, completions: 4, template: {spec: {restartPolicy: Never, containers: [{name: c, image: "app:1"}]}}}
+`,
+    ask: "job/many",
+    code: "quota-exceeded",
+    says: /ResourceQuota default\/few does not allow a further pod/,
+  },
+  {
     title: "a StatefulSet whose partition keeps its pods as they are",
     yaml: `
 apiVersion: apps/v1

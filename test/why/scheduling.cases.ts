@@ -183,7 +183,8 @@ export const SCHEDULING: readonly Situation[] = [
     ).replace("replicas: 1", "replicas: 3"),
     ask: "deployment/web",
     cause: "topology-spread",
-    says: /zone=east has 2 of these pods already and west has 0: maxSkew is 1/,
+    says: /zone=east has 2 of these pods already and west has 0: maxSkew is 1; node b there is cordoned/,
+    mends: 2,
     breaks: async (cluster) => {
       await cluster.cordon("b")
       await cluster.kubectl("delete pod --field-selector spec.nodeName=b --force")

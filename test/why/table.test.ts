@@ -16,6 +16,7 @@ import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
 import { SAID_BY_PROGRAMS } from "./programs.cases.ts"
 import { REFUSALS } from "./refusals.cases.ts"
+import { REPORTS } from "./reports.cases.ts"
 import { RUNTIMES } from "./runtimes.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
 import { SERVICES } from "./services.cases.ts"
@@ -42,6 +43,7 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "Gateways and their routes": GATEWAYS,
   "devices that pods claim": DEVICES,
   "what people ask in forums": FORUMS,
+  "what people report of their clusters": REPORTS,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

@@ -58,11 +58,10 @@ const declaredBy = ({ spec }: Pod): readonly number[] =>
     .flatMap(({ ports }) => ports ?? [])
     .flatMap(({ protocol, containerPort }) => (protocol === "UDP" ? [] : [containerPort]))
 
-/** Returns the port of a pod to which a Service sends, where the pod declares others and not this one. */
+/** Returns the port of a pod to which a Service sends, where the pod does not declare it. */
 function undeclaredTarget(pod: Pod, port: Port): number | undefined {
   const target = targetPortIn(pod, port)
-  const declared = declaredBy(pod)
-  return target === undefined || declared.length === 0 || declared.includes(target) ? undefined : target
+  return target === undefined || declaredBy(pod).includes(target) ? undefined : target
 }
 
 /** Returns the words of a pod that refuses a connection to a port which it does not declare. */
@@ -82,11 +81,11 @@ function targetPortFinding(service: Service, port: Port, pod: Pod, answer: strin
   const patch = JSON.stringify([{ op: "replace", path: `/spec/ports/${index}/targetPort`, value: only }])
   return finding(
     "service-target-port",
-    `port ${port.port} goes to port ${targetPortIn(pod, port)} of its pods, on which nothing listens; they declare ${declared.join(", ")}`,
+    `port ${port.port} goes to port ${targetPortIn(pod, port)} of its pods, on which nothing listens; ${declaredWords(declared)}`,
     {
       evidence: [`pod ${pod.metadata.name}: ${answer}`],
       mends:
-        declared.length === 1
+        declared.length === 1 && !isUsed(service, port, pod, only!)
           ? [
               mend(
                 command`kubectl patch service ${name} -n ${namespace} --type=json -p ${patch}`,
@@ -98,6 +97,13 @@ function targetPortFinding(service: Service, port: Port, pod: Pod, answer: strin
   )
 }
 
+const declaredWords = (ports: readonly number[]): string =>
+  ports.length === 0 ? "they declare no ports" : `they declare ${ports.join(", ")}`
+
+/** Whether another port of a Service leads to a port of a pod already. */
+const isUsed = ({ spec }: Service, port: Port, pod: Pod, number: number): boolean =>
+  (spec.ports ?? []).some((one) => one !== port && targetPortIn(pod, one) === number)
+
 /** Some of what the selector matches does not serve the Service. */
 function othersFinding(
   { spec }: Service,
@@ -108,7 +114,7 @@ function othersFinding(
   return finding(
     "service-selects-others",
     `its selector ${fromLabels(spec.selector ?? {}).toString()} matches the pods of ${nameOf(owner)} beside those of ${nameOf(meant)}, ` +
-      `and on port ${targetPortIn(pod, port)} nothing listens in them; they declare ${declaredBy(pod).join(", ")}: a part of the connections is refused`,
+      `and on port ${targetPortIn(pod, port)} nothing listens in them; ${declaredWords(declaredBy(pod))}: a part of the connections is refused`,
     {
       evidence: [`pod ${pod.metadata.name}: ${answer ?? ""}`],
       hints: [`give the pods of ${nameOf(meant)} a label that the others do not have, and name it in the selector`],

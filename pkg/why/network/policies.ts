@@ -40,13 +40,28 @@ export async function flowFinding(
   const [first] = refusals
   if (first === undefined || refusals.some((one) => one === undefined)) return undefined
   const { policy, direction, selected } = first
+  const other = direction === "Ingress" ? source : targets[0]!
+  const wrongPort = rulesOf(policy, direction).filter((rule) =>
+    isOfPeer(rule, other, policy.metadata.namespace ?? "", labelsOf),
+  )
+  const portNumber = servicePort === undefined ? port : (targetPortIn(targets[0]!, { ...servicePort, port }) ?? port)
+  const ports = wrongPort
+    .flatMap((rule) => rule.ports ?? [])
+    .map(
+      (one) => `${one.port ?? "all"}${one.protocol === undefined || one.protocol === "TCP" ? "" : `/${one.protocol}`}`,
+    )
+  const near =
+    ports.length === 0
+      ? ""
+      : `: a rule names the right pods and port ${ports.join(", ")}, and the connection goes to port ${portNumber}` +
+        (portNumber === port ? "" : ` of the pod: policies see this one, not ${port} of the Service`)
   const rules = (direction === "Ingress" ? policy.spec.ingress : policy.spec.egress) ?? []
   return finding(
     "network-policy",
     `${words} is refused: NetworkPolicy ${policy.metadata.namespace}/${policy.metadata.name} selects ${name(selected)} and ` +
       (rules.length === 0
         ? `has no ${direction.toLowerCase()} rule, so it lets nothing ${direction === "Ingress" ? "in" : "out"}`
-        : `none of its ${rules.length} ${direction.toLowerCase()} rule${rules.length === 1 ? "" : "s"} lets ${direction === "Ingress" ? name(source) + " in" : "this out"}`),
+        : `none of its ${rules.length} ${direction.toLowerCase()} rule${rules.length === 1 ? "" : "s"} lets ${direction === "Ingress" ? name(source) + " in" : "this out"}${near}`),
     { hints: ["add a rule to the policy, or a policy that allows it"] },
   )
 }
@@ -76,15 +91,11 @@ export function refusalOf(
       fromLabelSelector(policy.spec.podSelector ?? {}).matches(selected.metadata.labels),
   )
   const allows = ({ spec, metadata }: NetworkPolicy) => {
-    const rules = direction === "Ingress" ? (spec.ingress ?? []) : (spec.egress ?? [])
-    return rules.some((rule) => {
-      const peers = "from" in rule ? rule.from : "to" in rule ? rule.to : undefined
+    return rulesOf({ spec }, direction).some((rule) => {
       // In egress rules the port is that of the other pod too, whose named ports count.
       const named = direction === "Ingress" ? selected : other
       return (
-        (peers === undefined ||
-          peers.length === 0 ||
-          peers.some((peer) => isPeer(peer, other, metadata.namespace ?? "", labelsOf))) &&
+        isOfPeer(rule, other, metadata.namespace ?? "", labelsOf) &&
         (rule.ports === undefined || rule.ports.length === 0 || rule.ports.some((port) => isPort(port, at, named)))
       )
     })
@@ -92,6 +103,17 @@ export function refusalOf(
   const [policy] = isolating
   return policy === undefined || isolating.some(allows) ? undefined : { policy, direction, selected }
 }
+
+type Rule = { readonly peers: readonly Peer[]; readonly ports?: IngressRule["ports"] }
+
+const rulesOf = ({ spec }: Pick<NetworkPolicy, "spec">, direction: Direction): readonly Rule[] =>
+  direction === "Ingress"
+    ? (spec.ingress ?? []).map(({ from = [], ports }) => ({ peers: from, ports }))
+    : (spec.egress ?? []).map(({ to = [], ports }) => ({ peers: to, ports }))
+
+/** Whether a rule is about a pod, at whatever port. */
+const isOfPeer = ({ peers }: Rule, other: Pod, own: string, labelsOf: NamespaceLabels): boolean =>
+  peers.length === 0 || peers.some((peer) => isPeer(peer, other, own, labelsOf))
 
 export const selectsPod = ({ spec }: NetworkPolicy, pod: Pod): boolean =>
   fromLabelSelector(spec.podSelector ?? {}).matches(pod.metadata.labels)

@@ -23,16 +23,25 @@ export async function podsOf(
   }
 }
 
-/** Returns the number of the port that a Service sends to in a pod; undefined where the pod has no port of this name. */
-export function targetPortIn(
-  pod: Pod,
-  { targetPort, port }: { readonly targetPort?: string | number | undefined; readonly port: number },
-): number | undefined {
+interface ServicePort {
+  readonly targetPort?: string | number | undefined
+  readonly port: number
+  readonly protocol?: string | undefined
+}
+
+/**
+ * Returns the number of the port that a Service sends to in a pod; undefined where the pod has no port of this name and
+ * protocol.
+ */
+export function targetPortIn(pod: Pod, { targetPort, port, protocol }: ServicePort): number | undefined {
   if (targetPort === undefined || targetPort === 0 || targetPort === "") return port
   if (typeof targetPort === "number") return targetPort
-  const all = [
-    ...pod.spec.containers,
-    ...(pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always"),
-  ]
-  return all.flatMap(({ ports }) => ports ?? []).find(({ name }) => name === targetPort)?.containerPort
+  return portsIn(pod).find((one) => one.name === targetPort && (one.protocol ?? "TCP") === (protocol ?? "TCP"))
+    ?.containerPort
 }
+
+/** Returns the ports that a pod declares, those of its sidecars last. Source: api/v1/pod FindPort. */
+export const portsIn = ({ spec }: Pod) =>
+  [...spec.containers, ...(spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always")].flatMap(
+    ({ ports }) => ports ?? [],
+  )

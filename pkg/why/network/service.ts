@@ -1,7 +1,7 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import type { Service } from "../../api/core/v1/service/service.ts"
 import { isPodReady } from "../../pods/pod-state.ts"
-import { finding, mend, type Finding, type Opinion } from "../answer.ts"
+import { finding, type Finding, type Opinion } from "../answer.ts"
 import { askThrough, doctor, healthy, isSame, unwell, type Ward } from "../doctor.ts"
 import { recentEvents } from "../events.ts"
 import { POLICIES, SERVICES, SLICES } from "../reading/kinds.ts"
@@ -10,8 +10,9 @@ import { podFindings } from "../workloads/pods.ts"
 import { closedFinding } from "./closed.ts"
 import { externalNameOpinion } from "./external-name.ts"
 import { externalTrafficNotes } from "./external-traffic.ts"
+import { portNameFinding } from "./port-name.ts"
 import { selectorFinding } from "./selector.ts"
-import { podsOf, targetPortIn } from "./service-pods.ts"
+import { podsOf } from "./service-pods.ts"
 import { command } from "../command.ts"
 import { changedAt, USUAL_MS, within } from "../under-way.ts"
 
@@ -48,39 +49,6 @@ async function ownerFindings(pods: readonly Pod[], ward: Ward): Promise<readonly
   const isOne = owner !== undefined && owner.kind !== "Pod" && owners.every((one) => isSame(one, owner))
   const found = isOne ? (await askThrough(ward, owner)).findings : []
   return found.length > 0 ? found : podFindings(pods, ward)
-}
-
-/** A Service whose port names a port that its pods do not have. */
-function portNameFinding(service: Service, pods: readonly Pod[]): Finding | undefined {
-  for (const port of service.spec.ports ?? []) {
-    if (typeof port.targetPort !== "string" || /^\d+$/.test(port.targetPort)) continue
-    if (pods.some((pod) => targetPortIn(pod, port) !== undefined)) continue
-    const there = pods[0]!.spec.containers.flatMap(({ ports }) => ports ?? [])
-    const [only] = there
-    const wanted = only?.name ?? only?.containerPort
-    const { name = "", namespace = "" } = service.metadata
-    const index = (service.spec.ports ?? []).indexOf(port)
-    const patch = JSON.stringify([{ op: "replace", path: `/spec/ports/${index}/targetPort`, value: wanted }])
-    return finding(
-      "service-target-port-name",
-      `port ${port.port} goes to the port named ${JSON.stringify(port.targetPort)} of its pods, which have ` +
-        (there.length === 0
-          ? "no ports"
-          : `only ${there.map((one) => (one.name === undefined ? String(one.containerPort) : `${one.name} (${one.containerPort})`)).join(", ")}`),
-      {
-        mends:
-          there.length === 1
-            ? [
-                mend(
-                  command`kubectl patch service ${name} -n ${namespace} --type=json -p ${patch}`,
-                  `sends port ${port.port} to ${wanted}`,
-                ),
-              ]
-            : [],
-      },
-    )
-  }
-  return undefined
 }
 
 /** A NetworkPolicy that lets nobody at all to any of the pods. Rules that let some in are meant. */

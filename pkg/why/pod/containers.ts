@@ -69,7 +69,7 @@ export async function containerFindings(
     if (ended === undefined || !isYoung || (status.restartCount ?? 0) === 0) return []
     const findings = await crashFindings(pod, container, status, ended, ward)
     // It runs at this moment: it is well if it goes on to do so.
-    const isFlapping = (status.restartCount ?? 0) > 2 && !hasOutlived(ended, startedAt, ward.reader.now)
+    const isFlapping = (status.restartCount ?? 0) > 1 && !hasOutlived(ended, startedAt, ward.reader.now)
     return findings.map((one): Finding => ({ ...one, weight: isFlapping ? "broken" : "note" }))
   }
   return notReady(pod, container, status, ward)

@@ -119,7 +119,7 @@ export async function crashFindings(
     return [
       finding(
         exitCode === 127 ? "command-not-found" : "command-not-executable",
-        `container ${name} ended with exit code ${exitCode}: ${exitCode === 127 ? "a command that it runs does not exist in the image" : "a command that it runs may not be executed"}`,
+        `container ${name} ended with exit code ${exitCode}: ${exitCode === 127 ? `${absentCommand(log)} does not exist in the image` : "a command that it runs may not be executed"}`,
         { evidence },
       ),
     ]
@@ -146,6 +146,18 @@ export async function crashFindings(
       },
     ),
   ]
+}
+
+/** Names the command that a shell did not find, by its words: `sh: 1: next: not found`. */
+function absentCommand(log: readonly string[]): string {
+  const name = log
+    .map((line) =>
+      /^[^\s:]+: (?:line )?\d+: ([^\s:]+): (?:command )?not found$|^[^\s:]*sh: ([^\s:]+): (?:command )?not found$/.exec(
+        line,
+      ),
+    )
+    .findLast((match) => match !== null)
+  return name === undefined || name === null ? "a command that it runs" : `${name[1] ?? name[2]!}, which it runs,`
 }
 
 const lastedFor = ({ startedAt, finishedAt }: Ended): string => {

@@ -4,8 +4,10 @@ import type { Ward } from "../doctor.ts"
 import { dnsBlockedFinding } from "../network/dns-blocked.ts"
 import { nameFinding } from "../network/names.ts"
 import { connectionFinding } from "../network/connection.ts"
+import { isOwnAddress, ownAddressFinding } from "../network/own-address.ts"
 import { rightFinding } from "../policy/rights.ts"
 import { missingFileFinding } from "./missing-file.ts"
+import { missingKindFinding } from "./missing-kind.ts"
 import { missingVariableFinding } from "./missing-variable.ts"
 import { ownFinding } from "./own-words.ts"
 
@@ -85,6 +87,7 @@ const unsure = (one: Finding): Finding => ({
 async function clusterClues(pod: Pod, container: string, line: string, ward: Ward): Promise<readonly Finding[]> {
   const lacks =
     (await rightFinding(pod, line, ward)) ??
+    (await missingKindFinding(container, line, ward)) ??
     (await missingVariableFinding(pod, container, line, ward)) ??
     (await missingFileFinding(pod, container, line, ward))
   if (lacks !== undefined) return [lacks]
@@ -103,12 +106,10 @@ async function clusterClues(pod: Pod, container: string, line: string, ward: War
     const [host, port, how] = /^E[A-Z]+$/.test(match[1]!)
       ? [match[2]!, match[3]!, match[1]!]
       : [match[1]!, match[2]!, match[3]!]
-    const found = await connectionFinding(
-      pod,
-      { host, port: port === "" ? undefined : Number(port), refused: /refused/i.test(how) },
-      line,
-      ward,
-    )
+    const connection = { host, port: port === "" ? undefined : Number(port), refused: /refused/i.test(how) }
+    const found = isOwnAddress(host)
+      ? await ownAddressFinding(pod, container, connection, line, ward)
+      : await connectionFinding(pod, connection, line, ward)
     if (found.length > 0) return found
   }
   return []

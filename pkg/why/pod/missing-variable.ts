@@ -15,8 +15,13 @@ const UNSET: readonly RegExp[] = [
   /(?:missing|required|undefined|unset)(?: required| mandatory)? env(?:ironment)?(?: var(?:iable)?)?s?:? ['"`$]?([A-Za-z_]\w*)/i,
   /(?<![\w.])\$?['"`]?([A-Z][A-Z0-9]*_[A-Z0-9_]+)['"`]?:? (?:(?:environment|env) var(?:iable)? )?(?:is |was )?(?:not set|unset|undefined|required|missing|must be (?:set|defined|specified))/,
   /required key ([A-Z][A-Z0-9_]*) missing value/,
+  // Ruby
+  /key not found: "([A-Z][A-Z0-9_]*)" \(KeyError\)/,
   /(?<![\w.])([A-Za-z_]\w*): (?:parameter (?:null or )?not set|unbound variable)/,
 ]
+
+/** Python says so of a key of any mapping, of which os.environ is one. */
+const UNSET_KEY = /^KeyError: '([A-Z][A-Z0-9]*_[A-Z0-9_]+)'$/
 
 /**
  * Returns that a program wants a variable which its container does not have; undefined where the line does not say so,
@@ -28,7 +33,8 @@ export async function missingVariableFinding(
   line: string,
   ward: Ward,
 ): Promise<Finding | undefined> {
-  const name = UNSET.map((pattern) => pattern.exec(line)?.[1]).find((one) => one !== undefined)
+  const sure = UNSET.map((pattern) => pattern.exec(line)?.[1]).find((one) => one !== undefined)
+  const name = sure ?? UNSET_KEY.exec(line)?.[1]
   const container = containerOf(pod, containerName)
   if (name === undefined || container === undefined) return undefined
   const given = await variablesOf(pod, container, ward)
@@ -39,6 +45,7 @@ export async function missingVariableFinding(
     `the program of container ${containerName} wants variable ${name}, which the container does not have` +
     (near === undefined ? "" : `; it has ${near}`)
   return finding("variable-missing", message, {
+    sure: sure !== undefined,
     evidence: [`log of ${containerName}: ${line.trim()}`],
     hints:
       ref.kind === "Pod"

@@ -17,7 +17,7 @@ interface Words {
 /** In this order: some words mean something else with others beside them. */
 const WORDS: readonly Words[] = [
   {
-    words: /address already in use|EADDRINUSE/i,
+    words: /address already in use|EADDRINUSE|\bport \d+ (?:was|is) already in use/i,
     code: "address-in-use",
     says: "cannot listen: its port is taken by another container of the pod (or of the node, with hostNetwork)",
   },
@@ -73,8 +73,27 @@ const WORDS: readonly Words[] = [
     hint: "let it have a larger heap (-XX:MaxRAMPercentage, NODE_OPTIONS=--max-old-space-size=MB), and a memory limit above that",
   },
   {
-    words: /permission denied|EACCES/i,
-    and: /(?:open|mkdir|create|write|touch|cp|chown|unlink)/i,
+    words: /error while loading shared libraries: ([^:\s]+)|Error loading shared library ([^:\s]+)/,
+    code: "library-missing",
+    says: (_pod, [, first, second = ""]) =>
+      `needs the library ${first ?? second}, which is not where its loader looks: the image does not have it, or a volume hides it`,
+    hint: "use an image that has it, or install it there",
+  },
+  {
+    words: /version [`'](\w+_[\d.]+)' not found/,
+    code: "library-too-old",
+    says: (_pod, [, version = ""]) => `was built for newer libraries than its image has: ${version} is not there`,
+    hint: "build it on the base that it runs on, or use an image with newer libraries",
+  },
+  {
+    words: /lost\+found/,
+    code: "volume-not-empty",
+    says: "wants an empty folder, and its volume has the folder lost+found, as each new ext4 file system",
+    hint: "let it use a folder in the volume: subPath of the volumeMount, or a setting such as PGDATA",
+  },
+  {
+    words: /permission denied|EACCES|operation not permitted|EPERM/i,
+    and: /(?:open|mkdir|create|write|touch|cp|chown|chmod|permissions|ownership|unlink)/i,
     code: "permission-denied",
     says: (_pod, [line]) => `may not use a file: ${line!.trim()}`,
     hint: "see runAsUser, runAsGroup and fsGroup of the pod, and who owns the file or the volume",
@@ -86,9 +105,16 @@ const WORDS: readonly Words[] = [
     hint: "mount an emptyDir where it writes, or leave out readOnlyRootFilesystem",
   },
   {
-    words: /certificate has expired|x509: certificate has expired/i,
+    words: /certificate (?:has|is) expired|CERT_HAS_EXPIRED|NotAfter: /i,
     code: "certificate-expired",
     says: "meets a certificate that has expired",
+  },
+  {
+    words:
+      /certificate is (?:not )?valid for (?:[^,]+), not (\S+)|certificate is not valid for (?:any names|['"])|does not match certificate's altnames|hostname mismatch|No subject alternative (?:DNS )?names? (?:matching|present)|no alternative certificate subject name matches|CERT_ALTNAME_INVALID/i,
+    code: "certificate-name",
+    says: "asks a server by a name that the server's certificate does not have",
+    hint: "ask by a name of the certificate, or issue one with this name, such as NAME.NAMESPACE.svc",
   },
   {
     words:
@@ -96,12 +122,6 @@ const WORDS: readonly Words[] = [
     code: "certificate-untrusted",
     says: "does not trust the certificate of a server that it asks: it does not know who has signed it",
     hint: "give it the certificate of that authority (a ConfigMap as a file), or have the server send its whole chain",
-  },
-  {
-    words: /certificate is (?:not )?valid for (?:[^,]+), not (\S+)|does not match certificate's altnames/i,
-    code: "certificate-name",
-    says: "asks a server by a name that the server's certificate does not have",
-    hint: "ask by a name of the certificate, or issue one with this name, such as NAME.NAMESPACE.svc",
   },
   {
     words: /server gave HTTP response to HTTPS client|wrong version number|first record does not look like a TLS/i,
@@ -125,8 +145,10 @@ export function ownFinding(pod: Pod, container: string, line: string): Finding |
   if (script !== undefined) return interpreterFinding(container, script, evidence)
   const found = WORDS.find(({ words, and }) => words.test(line) && and?.test(line) !== false)
   if (found === undefined) return undefined
-  const { code, says, hint } = found
-  return finding(code, `the program of container ${container} ${typeof says === "string" ? says : says(pod, [line])}`, {
+  const { words, code, says, hint } = found
+  const match = words.exec(line) ?? [line]
+  const said = typeof says === "string" ? says : says(pod, [line, ...match.slice(1)])
+  return finding(code, `the program of container ${container} ${said}`, {
     evidence,
     hints: hint === undefined ? [] : [typeof hint === "string" ? hint : hint(pod, container)],
   })

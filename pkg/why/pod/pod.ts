@@ -9,6 +9,7 @@ import { endedFinding } from "./ended.ts"
 import { logClues } from "./log-clues.ts"
 import { placementFindings } from "./placement/placement.ts"
 import { referenceFindings } from "./references.ts"
+import { outlastingFinding } from "./outlasting.ts"
 import { resizeFindings } from "./resize.ts"
 import { sandboxFindings } from "./sandbox.ts"
 import { claimsOf } from "./claims.ts"
@@ -36,6 +37,8 @@ export const podDoctor = doctor(PODS, async (pod, ward) => {
   const counted = status.containerStatuses ?? []
   const count = `${counted.filter((one) => one.ready).length} of ${pod.spec.containers.length} containers ready`
   if (ready && all.every(({ weight }) => weight === "note")) return healthy(`runs, ${count}`, all)
+  const goesOn = all.length === 0 ? outlastingFinding(pod, ward) : undefined
+  if (goesOn !== undefined) return unwell(`runs on ${pod.spec.nodeName}, ${count}`, [goesOn])
   return all.length > 0
     ? unwell(`${status.phase === "Running" ? "runs" : "waits"} on ${pod.spec.nodeName}, ${count}`, all)
     : unwell(`waits on ${pod.spec.nodeName}, ${count}`, [await starting(pod, ward)])

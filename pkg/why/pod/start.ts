@@ -3,6 +3,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { CONFIG_MAPS, SECRETS } from "../reading/kinds.ts"
+import { hidingVolume } from "./missing-file.ts"
 
 interface Failed {
   readonly exitCode?: number | undefined
@@ -28,7 +29,16 @@ export async function startFinding(
   if (before !== undefined) return before
   const script = /exec (\/[^\s:"]+): no such file or directory/.exec(message)?.[1]
   if (script !== undefined) return interpreterFinding(name, script, evidence)
-  if (/executable file not found|no such file or directory/i.test(message) && /exec/i.test(message))
+  const isAbsent = /executable file not found|no such file or directory/i.test(message) && /exec/i.test(message)
+  const hiding = isAbsent ? hidingVolume(pod, container, program) : undefined
+  if (hiding !== undefined)
+    return finding(
+      "command-hidden",
+      `container ${name} cannot start: its program ${program} is not there, because volume ${hiding.volume.name} is ` +
+        `mounted at ${hiding.mountPath} and hides what the image has there`,
+      { evidence, hints: ["mount the volume at another path, or only its part by subPath"] },
+    )
+  if (isAbsent)
     return finding(
       "command-not-found",
       `container ${name} cannot start: the image has no program ${JSON.stringify(program)}`,

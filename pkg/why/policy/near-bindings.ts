@@ -1,3 +1,5 @@
+import type { ClusterRole } from "../../api/rbac/v1/clusterrole.ts"
+import type { Role } from "../../api/rbac/v1/role.ts"
 import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
 import { nameOf } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
@@ -29,6 +31,9 @@ export async function nearlyBound(
         roleRef.kind === "Role"
           ? await reader.get(ROLES, metadata.namespace, roleRef.name).catch(() => null)
           : await reader.get(CLUSTER_ROLES, undefined, roleRef.name).catch(() => null)
+      const names = role === undefined || role === null ? [] : namesIn(role, right)
+      if (names.length > 0)
+        words.push(`${roleRef.kind} ${roleRef.name}, which ${what} binds, has it for ${names.join(", ")} only`)
       if (role === undefined) words.push(`${what} names ${roleRef.kind} ${roleRef.name}, which does not exist`)
     } else if (isAccount && isHolder) words.push(`${what} binds it in namespace ${metadata.namespace ?? ""} only`)
     else if (isHolder && isHere) {
@@ -38,6 +43,12 @@ export async function nearlyBound(
   }
   return words.slice(0, MOST)
 }
+
+/** Returns the names of the only objects for which a role has a right. */
+const namesIn = ({ rules }: Role | ClusterRole, { verb, resource, group }: Right): readonly string[] =>
+  (rules ?? []).flatMap(({ verbs = [], apiGroups = [], resources = [], resourceNames = [] }) =>
+    verbs.includes(verb) && apiGroups.includes(group) && resources.includes(resource) ? resourceNames : [],
+  )
 
 /** How many bindings are named. */
 const MOST = 2

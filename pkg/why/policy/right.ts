@@ -4,6 +4,8 @@ export interface Right {
   readonly resource: string
   readonly group: string
   readonly namespace: string | undefined
+  /** The name of the one object that is asked for; undefined for lists, and where it is not known. */
+  readonly object?: string
 }
 
 /** A role that has a right. */

@@ -13,13 +13,17 @@ import { command } from "../command.ts"
 const FORBIDDEN =
   /User "([^"]+)" cannot (\w+) resource "([a-z0-9./-]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)?/
 
+/** The object whose right is missing, before those words: `secrets "db" is forbidden: `. */
+const NAMED = /[a-z.]+ "([\w.:-]+)" is forbidden: $/
+
 /** Returns which right a service account lacks, by a line of a log; undefined for other lines. */
 export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<Finding | undefined> {
   // Logs in JSON escape the quotes.
   const match = FORBIDDEN.exec(line.replaceAll('\\"', '"'))
   if (match === null) return undefined
   const [, user = "", verb = "", resource = "", group = "", namespace] = match
-  const right = { verb, resource, group, namespace }
+  const object = NAMED.exec(line.slice(0, match.index).replaceAll('\\"', '"'))?.[1]
+  const right = { verb, resource, group, namespace, ...(object === undefined ? {} : { object }) }
   const account = /^system:serviceaccount:([^:]+):(.+)$/.exec(user)
   const who = account === null ? `user ${user}` : `ServiceAccount ${account[1]}/${account[2]}`
   const where = namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`
@@ -78,23 +82,26 @@ async function isBound(namespace: string, account: string, right: Right, ward: W
   return false
 }
 
-const grants = ({ rules }: Role | ClusterRole, { verb, resource, group }: Right): boolean =>
+const grants = ({ rules }: Role | ClusterRole, { verb, resource, group, object }: Right): boolean =>
   (rules ?? []).some(
     ({ verbs = [], apiGroups = [], resources = [], resourceNames = [] }) =>
       [verb, "*"].some((one) => verbs.includes(one)) &&
       [group, "*"].some((one) => apiGroups.includes(one)) &&
       [resource, "*"].some((one) => resources.includes(one)) &&
-      resourceNames.length === 0,
+      (resourceNames.length === 0 || (object !== undefined && resourceNames.includes(object))),
   )
 
 /** Returns the roles that grant little more than a right: those of the cluster's own parts are left out. */
 async function rolesWith(right: Right, { reader }: Ward): Promise<readonly Holder[]> {
-  const { verb, resource, group, namespace } = right
+  const { verb, resource, group, namespace, object } = right
   // A role that grants everything is not what the account lacks.
   const names = ({ rules }: Role | ClusterRole) =>
     (rules ?? []).some(
       ({ verbs = [], apiGroups = [], resources = [], resourceNames = [] }) =>
-        verbs.includes(verb) && apiGroups.includes(group) && resources.includes(resource) && resourceNames.length === 0,
+        verbs.includes(verb) &&
+        apiGroups.includes(group) &&
+        resources.includes(resource) &&
+        (resourceNames.length === 0 || (object !== undefined && resourceNames.includes(object))),
     )
   const own = namespace === undefined ? [] : ((await reader.listIfAllowed(ROLES, namespace)) ?? [])
   const cluster = (await reader.listIfAllowed(CLUSTER_ROLES)) ?? []

@@ -1,4 +1,5 @@
 import type { HorizontalPodAutoscaler } from "../../api/autoscaling/v2/horizontalpodautoscaler.ts"
+import { nearest } from "../../names/suggest.ts"
 import { finding, mend, type Finding, type ObjectRef } from "../answer.ts"
 import { doctor, healthy, through, unwell, type Ward } from "../doctor.ts"
 import { eventLine, eventsOf } from "../events.ts"
@@ -14,7 +15,7 @@ export const autoscalerDoctor = doctor(AUTOSCALERS, async (autoscaler, ward) => 
   const { currentReplicas = 0, desiredReplicas = 0 } = status
   const summary = `${currentReplicas} pods, wants ${desiredReplicas}, ${spec.minReplicas ?? 1} to ${spec.maxReplicas} allowed`
   const unable = bad("AbleToScale")
-  if (unable !== undefined) return unwell(summary, [targetFinding(autoscaler, unable.message ?? "")])
+  if (unable !== undefined) return unwell(summary, [await targetFinding(autoscaler, unable.message ?? "", ward)])
   const inactive = bad("ScalingActive")
   if (inactive !== undefined)
     return unwell(summary, await metricFindings(autoscaler, inactive.reason ?? "", inactive.message ?? "", ward))
@@ -50,7 +51,11 @@ const targetOf = ({ spec, metadata }: HorizontalPodAutoscaler): ObjectRef => ({
   namespace: metadata.namespace ?? "",
 })
 
-function targetFinding({ spec }: HorizontalPodAutoscaler, message: string): Finding {
+async function targetFinding(
+  { spec, metadata }: HorizontalPodAutoscaler,
+  message: string,
+  { reader }: Ward,
+): Promise<Finding> {
   const { kind, name, apiVersion = "v1" } = spec.scaleTargetRef
   if (/no matches for kind/i.test(message))
     return finding(
@@ -60,9 +65,19 @@ function targetFinding({ spec }: HorizontalPodAutoscaler, message: string): Find
         evidence: [message],
       },
     )
-  return /not found/i.test(message)
-    ? finding("autoscaler-target-missing", `its target ${kind} ${name} does not exist`, { evidence: [message] })
-    : finding("autoscaler-cannot-scale", `it cannot scale ${kind} ${name}: ${message}`, { evidence: [message] })
+  if (/not found/i.test(message)) {
+    const served = await reader.kindOf({ apiVersion, kind }).catch(() => undefined)
+    const there = served === undefined ? [] : ((await reader.listIfAllowed(served, metadata.namespace)) ?? [])
+    const near = nearest(
+      name,
+      there.map((one) => one.metadata.name ?? ""),
+    )
+    const instead = near === undefined ? "" : `; there is ${near}`
+    return finding("autoscaler-target-missing", `its target ${kind} ${name} does not exist${instead}`, {
+      evidence: [message],
+    })
+  }
+  return finding("autoscaler-cannot-scale", `it cannot scale ${kind} ${name}: ${message}`, { evidence: [message] })
 }
 
 /** The words of clients of the metrics APIs that get nothing. */

@@ -79,7 +79,10 @@ async function missed(
     const job = jobs.find(({ metadata }) => metadata.uid === first!.uid)
     const started = parseTime(job?.status.startTime ?? "")
     const behind = job === undefined ? [] : (await askThrough(ward, refOf(job))).findings
+    // What keeps that job from its end is the cause.
+    const causes = behind.filter(({ weight }) => weight === "broken")
     return [
+      ...causes,
       finding(
         "cronjob-forbid",
         `${when}: job ${first!.name ?? ""} still runs${started === undefined ? "" : `, for ${humanDuration(now - started)}`}, and concurrencyPolicy Forbid allows one`,
@@ -90,7 +93,7 @@ async function missed(
           ],
         },
       ),
-      ...behind,
+      ...behind.filter((one) => !causes.includes(one)),
     ]
   }
   const failed = has("FailedCreate")

@@ -1,9 +1,10 @@
 import type { Job } from "../../api/batch/v1/job.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, mend, type Finding } from "../answer.ts"
-import { doctor, healthy, unwell } from "../doctor.ts"
-import { eventLine, eventsOf } from "../events.ts"
-import { JOBS, refOf } from "../reading/kinds.ts"
+import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
+import { eventLine, eventsOf, seenAt } from "../events.ts"
+import { pullFailure } from "../pod/image.ts"
+import { EVENTS, JOBS, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { creationFinding } from "./creation.ts"
 import { podFindings, podsOfOwner } from "./pods.ts"
@@ -46,7 +47,7 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
     const events = (await eventsOf(ward.reader, job)).filter(({ type }) => type === "Warning").map(eventLine)
     const first = { ...about, cause: { ...about.cause, evidence: [...about.cause.evidence, ...events.slice(0, 2)] } }
     // Only pods that have ended by themselves say more than that there is no time or no try left.
-    const own = failed.reason === "DeadlineExceeded" ? [] : await podFindings(pods, ward)
+    const own = failed.reason === "DeadlineExceeded" ? await neverStarted(job, ward) : await podFindings(pods, ward)
     const behind = own.map((one) => ({
       ...one,
       cause: { ...one.cause, evidence: [...one.cause.evidence, first.cause.message] },
@@ -77,9 +78,34 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
   const creation = active === 0 ? await creationFinding(job, "a pod", ward) : undefined
   const findings: Finding[] = [...(creation === undefined ? [] : [creation]), ...(await podFindings(pods, ward))]
   if (findings.length > 0) return unwell(summary, findings)
+  // It goes on with fewer pods at a time than it may have.
+  const fewer = active > 0 ? await creationFinding(job, "a further pod", ward) : undefined
+  const notes = fewer === undefined ? [] : [{ ...fewer, weight: "note" as const }]
   const since = parseTime(status.startTime ?? "")
-  return healthy(`${summary}${since === undefined ? "" : `, for ${humanDuration(ward.reader.now - since)}`}`)
+  return healthy(`${summary}${since === undefined ? "" : `, for ${humanDuration(ward.reader.now - since)}`}`, notes)
 })
+
+/** Returns that no pod of a Job whose time was over got its image: such pods are gone, and their Events are left. */
+async function neverStarted({ metadata }: Job, { reader }: Ward): Promise<readonly Finding[]> {
+  const { name = "", namespace } = metadata
+  const isItsPod = (pod = "") => pod.startsWith(`${name}-`) && /^(?:\d+-)?[a-z0-9]{5}$/.test(pod.slice(name.length + 1))
+  const events = ((await reader.listIfAllowed(EVENTS, namespace)) ?? []).filter(
+    ({ involvedObject: about }) => about.kind === "Pod" && isItsPod(about.name),
+  )
+  if (events.some(({ reason }) => reason === "Started")) return []
+  for (const event of events.toSorted((a, b) => seenAt(b) - seenAt(a))) {
+    const [, image, says = ""] = /^Failed to pull image "([^"]+)": (.*)$/s.exec(event.message ?? "") ?? []
+    const failure = image === undefined ? undefined : pullFailure(image, says)
+    if (failure !== undefined)
+      return [
+        finding(failure.code, failure.says, {
+          evidence: [`${event.involvedObject.name}: ${eventLine(event)}`],
+          hints: ["correct the image, and create the job again"],
+        }),
+      ]
+  }
+  return []
+}
 
 function failedFinding({ spec }: Job, reason: string, message: string): Finding {
   switch (reason) {
@@ -95,7 +121,15 @@ function failedFinding({ spec }: Job, reason: string, message: string): Finding 
       return finding(
         "job-out-of-retries",
         `it is out of retries: its pods failed more often than its backoffLimit of ${spec.backoffLimit ?? 6} allows`,
-        { evidence: [message], hints: ["mend what makes the pods fail, and create the job again"] },
+        {
+          evidence: [message],
+          hints: [
+            "mend what makes the pods fail, and create the job again",
+            ...(spec.template.spec.restartPolicy === "OnFailure"
+              ? ["with restartPolicy OnFailure the last pod is deleted, with its log; with Never failed pods are kept"]
+              : []),
+          ],
+        },
       )
     case "PodFailurePolicy":
       return finding("job-pod-failure-policy", `its podFailurePolicy ended it: ${message}`)

@@ -9,13 +9,14 @@ import {
   noAmounts,
 } from "../../../api/core/v1/pod/resources/pod-requests.ts"
 import { runsOn } from "../../../api/core/v1/pod/scheduling/node-selection.ts"
+import type { TopologySpreadConstraint } from "../../../api/core/v1/pod/scheduling/tolerations.ts"
 import { formatQuantity, fromUnits } from "../../../apimachinery/scalars/quantity.ts"
 import { hostPortsOf, portsClash } from "../../../pods/host-ports.ts"
 import { mend, type Mend } from "../../answer.ts"
 import { podTermObstacles } from "./pod-terms.ts"
 import { partWords } from "./request-parts.ts"
 import { selectorWords } from "./selector-words.ts"
-import { spreadObstacles } from "./spread.ts"
+import { spreadObstacles, type Uneven } from "./spread.ts"
 import { volumeObstacles } from "./bound-volumes.ts"
 import { openClaimObstacles } from "./open-claims.ts"
 import type { Place } from "./place.ts"
@@ -30,12 +31,60 @@ export interface Obstacle {
   readonly says: string
   /** What removes it from the node's side; undefined where only the pod can change. */
   readonly mend?: Mend
+  /** A spread constraint that counts only tainted nodes as those with the fewest pods, and what removes the taints. */
+  readonly counts?: {
+    readonly constraint: TopologySpreadConstraint
+    readonly uncordons: readonly Mend[]
+    readonly others: readonly Mend[]
+  }
   /** The code is of the node's own state, which its doctor explains. */
   readonly ofNode?: true
 }
 
 /** Returns what keeps a pod from a node, as the scheduler's filters in their order. */
-export function obstaclesOn(pod: Pod, node: Node, place: Place): readonly Obstacle[] {
+export const obstaclesOn = (pod: Pod, node: Node, place: Place): readonly Obstacle[] => [
+  ...ownObstacles(pod, node, place),
+  ...spreadObstacles(pod, node, place).map((uneven) => unevenObstacle(pod, node, uneven, place)),
+]
+
+/** How many of the nodes that would make a spread even are told of. */
+const MOST_FEWEST = 3
+
+/** A spread that is uneven, with what keeps the pod from where it would become even. */
+function unevenObstacle(pod: Pod, { metadata }: Node, { says, constraint, fewest }: Uneven, place: Place): Obstacle {
+  const kept = fewest
+    .slice(0, MOST_FEWEST)
+    .map((one) => ({ name: one.metadata.name ?? "", obstacles: ownObstacles(pod, one, place) }))
+    .filter(({ obstacles }) => obstacles.length > 0)
+  const whys = kept.map(
+    ({ name, obstacles }) => `; node ${name} there ${obstacles.map((one) => one.says).join(" and ")}`,
+  )
+  const areTainted = kept.length === fewest.length && kept.every(({ obstacles }) => obstacles.every(isOfTaint))
+  return {
+    node: metadata.name ?? "",
+    code: "topology-spread",
+    says: says + whys.join(""),
+    ...(fewest.length > 0 && areTainted
+      ? {
+          counts: {
+            constraint,
+            uncordons: mendsOf(
+              kept.flatMap(({ obstacles }) => obstacles.filter(({ code }) => code === "node-cordoned")),
+            ),
+            others: mendsOf(kept.flatMap(({ obstacles }) => obstacles.filter(({ code }) => code !== "node-cordoned"))),
+          },
+        }
+      : {}),
+  }
+}
+
+const mendsOf = (obstacles: readonly Obstacle[]): readonly Mend[] => obstacles.flatMap(({ mend: one }) => one ?? [])
+
+/** Whether it is a taint, which a spread may leave out (nodeTaintsPolicy). */
+const isOfTaint = ({ code }: Obstacle): boolean =>
+  ["taint-not-tolerated", "node-cordoned", "node-not-ready", "node-pressure"].includes(code)
+
+function ownObstacles(pod: Pod, node: Node, place: Place): readonly Obstacle[] {
   const name = node.metadata.name ?? ""
   const there = place.pods.filter(({ spec }) => spec.nodeName === name)
   const at = (code: string, says: string, more: Pick<Obstacle, "mend" | "ofNode"> = {}): Obstacle => ({
@@ -53,7 +102,6 @@ export function obstaclesOn(pod: Pod, node: Node, place: Place): readonly Obstac
     ...openClaimObstacles(place.openClaims, node).map((says) => at("volume-elsewhere", says)),
     ...place.volumeLimits(name).map((says) => at("volume-limit", says)),
     ...podTermObstacles(pod, node, place).map(([code, says]) => at(code, says)),
-    ...spreadObstacles(pod, node, place).map((says) => at("topology-spread", says)),
   ]
 }
 

@@ -5,7 +5,7 @@ import { requestsOf } from "../../../api/core/v1/pod/resources/pod-requests.ts"
 import { finding, type Finding, type Mend, mend, type ObjectRef } from "../../answer.ts"
 import { askThrough, type Ward } from "../../doctor.ts"
 import { NAMESPACES, NODES, PODS, PRIORITY_CLASSES, refTo } from "../../reading/kinds.ts"
-import { patchCommand, workloadOf, wordsOf } from "../../workload.ts"
+import { patchCommand, wordsOf, workloadOf, type Workload } from "../../workload.ts"
 import { cores, obstaclesOn, type Obstacle } from "./obstacles.ts"
 import { gangWithoutRoom, incompleteGroup } from "./group.ts"
 import type { Place } from "./place.ts"
@@ -134,7 +134,12 @@ async function refusedByAll(
   const own = finding(code, message, {
     evidence: [...lines, ...evidence],
     mends,
-    hints: await hintsOf(pod, code, ward),
+    hints: await hintsOf(
+      pod,
+      code,
+      nearest.map(({ name }) => name),
+      ward,
+    ),
     weight: pod.status.nominatedNodeName ? "waiting" : "broken",
   })
   // That a node is not ready has a cause of its own.
@@ -169,6 +174,7 @@ async function mendsOf(
   if (obstacle.mend !== undefined) return [obstacle.mend]
   const workload = await workloadOf(pod, ward)
   const mends: Mend[] = []
+  if (obstacle.counts !== undefined) return spreadMends(pod, obstacle.counts, workload)
   if (obstacle.code === "node-selector") {
     const labels = Object.entries(pod.spec.nodeSelector ?? {})
     const nodes = await ward.reader.list(NODES)
@@ -182,6 +188,8 @@ async function mendsOf(
         mend(patchCommand(workload, { nodeSelector: change }), `lets the pods run on nodes such as ${obstacle.node}`),
       )
     }
+    // Nor does a machine go elsewhere.
+    if (missing.some(([key]) => isOfPlace(key))) return mends
     mends.push(
       mend(
         command`kubectl label node ${obstacle.node} --overwrite ${missing.map(([key, value]) => `${key}=${value}`)}`,
@@ -208,10 +216,30 @@ async function mendsOf(
   return mends
 }
 
+/** A spread leaves out nodes whose taints the pod does not tolerate where its constraint says so. */
+function spreadMends(
+  { spec }: Pod,
+  { constraint, uncordons, others }: NonNullable<Obstacle["counts"]>,
+  workload: Workload,
+): readonly Mend[] {
+  const { topologyKey, whenUnsatisfiable } = constraint
+  const isOnly = spec.topologySpreadConstraints?.filter((one) => one.topologyKey === topologyKey).length === 1
+  if (!workload.replaces || !isOnly || constraint.nodeTaintsPolicy === "Honor") return [...uncordons, ...others]
+  const change = { topologySpreadConstraints: [{ topologyKey, whenUnsatisfiable, nodeTaintsPolicy: "Honor" }] }
+  const honor = mend(patchCommand(workload, change), "does not count nodes that the pods may not run on")
+  return [...uncordons, honor, ...others]
+}
+
+/** Labels that say where a machine is, and which one it is. */
+const isOfPlace = (key: string): boolean =>
+  /^(?:topology\.kubernetes\.io|failure-domain\.beta\.kubernetes\.io)\/|^kubernetes\.io\/hostname$|instance-type$/.test(
+    key,
+  )
+
 /** Labels that say what a machine is, and are set by its kubelet. */
 const isOfMachine = (key: string): boolean => /^(?:beta\.)?kubernetes\.io\/(?:arch|os)$/.test(key)
 
-async function hintsOf(pod: Pod, code: string, { reader }: Ward): Promise<readonly string[]> {
+async function hintsOf(pod: Pod, code: string, nodes: readonly string[], { reader }: Ward): Promise<readonly string[]> {
   switch (code) {
     case "taint-not-tolerated":
       return ["or give the pod a toleration of this taint"]
@@ -226,12 +254,23 @@ async function hintsOf(pod: Pod, code: string, { reader }: Ward): Promise<readon
     case "insufficient-cpu":
     case "insufficient-memory": {
       const { cpu } = requestsOf(pod).exact
+      const pods = (await reader.list(PODS)).filter(
+        (one) => nodes.includes(one.spec.nodeName ?? "") && !isPodTerminal(one),
+      )
       const priorities = (await reader.listIfAllowed(PRIORITY_CLASSES)) ?? []
       const own = pod.spec.priority ?? 0
-      const higher = priorities.filter(({ value, metadata }) => value > own && !metadata.name?.startsWith("system-"))
+      // Pods of the same priority or a higher one are not displaced.
+      const least = smallest(pods.map(({ spec }) => spec.priority ?? 0))
+      const higher = priorities.filter(
+        ({ value, metadata }) => value > Math.max(own, least) && !metadata.name?.startsWith("system-"),
+      )
+      const isShy = pod.spec.preemptionPolicy === "Never" && least < own
       return [
         `request less than now${cpu > 0 && code === "insufficient-cpu" ? ` (${cores(cpu)})` : ""}, end other pods, or add a node`,
-        ...higher.slice(0, 1).map(({ metadata }) => `priority class ${metadata.name} would let it displace others`),
+        ...(isShy ? ["its preemptionPolicy is Never, so it displaces no pod of a lower priority"] : []),
+        ...(isShy ? [] : higher)
+          .slice(0, 1)
+          .map(({ metadata }) => `priority class ${metadata.name} would let it displace others`),
       ]
     }
     case "pod-anti-affinity":

@@ -32,7 +32,7 @@ export function podTermObstacles(pod: Pod, node: Node, place: Place): readonly (
     }
     found.push([
       "pod-affinity",
-      `the pod must be in the same ${term.topologyKey} as a pod with ${words(term)}, and ${anywhere ? "none is there" : "no such pod runs on any node"}`,
+      `the pod must be in the same ${term.topologyKey} as a pod with ${words(term)}, and ${anywhere ? "none is there" : `no such pod runs on any node${otherNamespaces(term, running)}`}`,
     ])
   }
   for (const term of required(pod, "podAntiAffinity")) {
@@ -49,6 +49,17 @@ export function podTermObstacles(pod: Pod, node: Node, place: Place): readonly (
       if (selectedBy(term, other, place)(pod) && inTopology(other, term.topologyKey) && found.length === 0)
         found.push(["pod-anti-affinity", `${podName(other)} there does not want this pod in its ${term.topologyKey}`])
   return found
+}
+
+/** Where pods run that a term would select if it named their namespace. */
+function otherNamespaces({ labelSelector, namespaceSelector }: PodAffinityTerm, running: readonly Pod[]): string {
+  const selector = fromLabelSelector(labelSelector)
+  const there = running
+    .filter(({ metadata }) => selector.matches(metadata.labels))
+    .map(({ metadata }) => metadata.namespace)
+  return namespaceSelector !== undefined || there.length === 0
+    ? ""
+    : ` in its own namespace; there are some in ${[...new Set(there)].join(", ")}, which the term would have to name (namespaces)`
 }
 
 const podName = ({ metadata }: Pod): string => `pod ${metadata.namespace ?? ""}/${metadata.name ?? ""}`

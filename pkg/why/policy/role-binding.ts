@@ -1,0 +1,56 @@
+import type { ClusterRoleBinding } from "../../api/rbac/v1/clusterrolebinding.ts"
+import type { RoleBinding } from "../../api/rbac/v1/rolebinding.ts"
+import { nearest } from "../../names/suggest.ts"
+import { finding, type Finding, type Opinion } from "../answer.ts"
+import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
+import { ACCOUNTS, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from "../reading/kinds.ts"
+
+/** The API server takes bindings to what does not exist, and they give nobody a right. */
+async function examine({ metadata, roleRef, subjects = [] }: RoleBinding | ClusterRoleBinding, ward: Ward) {
+  const summary = `binds ${roleRef.kind} ${roleRef.name}`
+  const absent = await absentSubjects(subjects, ward)
+  const [kind, namespace] =
+    roleRef.kind === "Role" ? ([ROLES, metadata.namespace] as const) : ([CLUSTER_ROLES] as const)
+  const role = await ward.reader.get(kind, namespace, roleRef.name)
+  if (role !== undefined)
+    return absent.length < subjects.length || subjects.length === 0
+      ? healthy(
+          summary,
+          absent.map((one): Finding => ({ ...one, weight: "note" })),
+        )
+      : unwell(summary, absent)
+  const there = (await ward.reader.listIfAllowed(kind, namespace)) ?? []
+  const near = nearest(
+    roleRef.name,
+    there.map((one) => one.metadata.name ?? ""),
+  )
+  const missing = finding(
+    "role-missing",
+    `${roleRef.kind} ${roleRef.name}, which it binds, does not exist${namespace === undefined ? "" : ` in namespace ${namespace}`}: it gives no right` +
+      (near === undefined ? "" : `; there is ${near}`),
+    { hints: ["create the role; or delete the binding and create it again, as its roleRef cannot be changed"] },
+  )
+  return unwell(summary, [missing, ...absent])
+}
+
+type Subjects = NonNullable<RoleBinding["subjects"]>
+
+/** Returns which ServiceAccounts there are not. Users and groups are not objects of the cluster. */
+async function absentSubjects(subjects: Subjects, { reader }: Ward): Promise<readonly Finding[]> {
+  const found: Finding[] = []
+  for (const { kind, name, namespace } of subjects) {
+    if (kind !== "ServiceAccount" || (await reader.get(ACCOUNTS, namespace, name)) !== undefined) continue
+    found.push(
+      finding(
+        "service-account-missing",
+        `ServiceAccount ${namespace}/${name}, to which it gives the rights, does not exist`,
+      ),
+    )
+  }
+  return found
+}
+
+export const roleBindingDoctor = doctor(ROLE_BINDINGS, (binding, ward): Promise<Opinion> => examine(binding, ward))
+export const clusterRoleBindingDoctor = doctor(CLUSTER_ROLE_BINDINGS, (binding, ward): Promise<Opinion> =>
+  examine(binding, ward),
+)
