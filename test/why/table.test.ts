@@ -15,6 +15,7 @@ import { MISLEADING } from "./misleading.cases.ts"
 import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
 import { SAID_BY_PROGRAMS } from "./programs.cases.ts"
+import { REAL_NODES } from "./real-nodes.cases.ts"
 import { REFUSALS } from "./refusals.cases.ts"
 import { REPORTS } from "./reports.cases.ts"
 import { RUNTIMES } from "./runtimes.cases.ts"
@@ -44,6 +45,7 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "devices that pods claim": DEVICES,
   "what people ask in forums": FORUMS,
   "what people report of their clusters": REPORTS,
+  "what real nodes say": REAL_NODES,
 }
 
 for (const [title, situations] of Object.entries(TABLE))

@@ -19,10 +19,10 @@ export async function ownAddressFinding(
   line: string,
   ward: Ward,
 ): Promise<readonly Finding[]> {
-  if (!refused || port === undefined) return []
+  if (!refused) return []
   const evidence = [`log: ${line.trim()}`]
-  // A container that should listen there explains more by itself.
-  if (portsIn(pod).some(({ containerPort }) => containerPort === port)) return []
+  // A container that should listen there explains more by itself. Some programs do not tell the port.
+  if (portsIn(pod).some(({ containerPort }) => port === undefined || containerPort === port)) return []
   const services = ((await ward.reader.listIfAllowed(SERVICES, pod.metadata.namespace)) ?? []).filter(({ spec }) =>
     spec.ports?.some((one) => one.port === port),
   )
@@ -30,7 +30,7 @@ export async function ownAddressFinding(
   return [
     finding(
       "connection-to-itself",
-      `the program of container ${container} asks ${host}:${port}, which is its own pod, and nothing listens there` +
+      `the program of container ${container} asks ${host}${port === undefined ? "" : `:${port}`}, which is its own pod, and nothing listens there` +
         (there.length === 0 ? "" : `; ${there.join(" and ")} ${there.length === 1 ? "has" : "have"} this port`),
       {
         evidence,

@@ -10,6 +10,7 @@ import { workloadOf, wordsOf } from "../workload.ts"
 import { errorLine } from "./error-line.ts"
 import { logClues } from "./log-clues.ts"
 import { probeFinding } from "./probe.ts"
+import { endedByProbe, killedByProbe } from "./probe-kill.ts"
 import { startFinding } from "./start.ts"
 import { command } from "../command.ts"
 
@@ -84,13 +85,15 @@ export async function crashFindings(
   if (hook !== undefined)
     return [
       finding("hook-failed", `container ${name} is ended, because its postStart hook fails: ${hookWords(container)}`, {
-        evidence: [hook, ...evidence],
+        evidence: [hook.line, ...evidence],
+        sure: hook.sure,
       }),
     ]
   const liveness = await killedByProbe(pod, name, ward)
   // Events may be left out where there are many, so that signals count at any time; other ends may be an earlier run's.
   const isOfThisRun = liveness !== undefined && liveness.at >= (parseTime(ended.startedAt ?? "") ?? 0) - 1000
-  if (liveness !== undefined && (exitCode === 137 || exitCode === 143 || (isPrevious && isOfThisRun)))
+  const endsWithIt = liveness !== undefined && exitCode === 0 && endedByProbe(liveness, pod, container, ended)
+  if (liveness !== undefined && (exitCode === 137 || exitCode === 143 || (isPrevious && isOfThisRun) || endsWithIt))
     return [await probeFinding(pod, container, liveness.probe, liveness.message, ward, evidence)]
   const start = await startFinding(pod, container, ended, evidence, ward)
   if (start !== undefined) return [start]
@@ -179,39 +182,21 @@ async function failedHook(
   exitCode: number,
   { startedAt }: Ended,
   { reader }: Ward,
-): Promise<string | undefined> {
+): Promise<{ readonly line: string; readonly sure: boolean } | undefined> {
   // The program is stopped by a signal, on which it may end with success.
   if (![0, 137, 143].includes(exitCode)) return undefined
   const event = (await eventsOf(reader, pod)).find(
     ({ reason, involvedObject: about }) =>
       reason === "FailedPostStartHook" && about.fieldPath?.endsWith(`{${container}}`) === true,
   )
-  const isOfThisRun = event !== undefined && seenAt(event) >= (parseTime(startedAt ?? "") ?? 0) - 1000
-  return isOfThisRun || (event !== undefined && exitCode !== 0) ? eventLine(event) : undefined
+  if (event === undefined) return undefined
+  // Events are left out where there are many: one of an earlier run tells of the same hook.
+  const isOfThisRun = seenAt(event) >= (parseTime(startedAt ?? "") ?? 0) - 1000
+  return { line: eventLine(event), sure: isOfThisRun || exitCode !== 0 }
 }
 
 function hookWords({ lifecycle }: Container): string {
   const { exec, httpGet } = lifecycle?.postStart ?? {}
   if (exec !== undefined) return (exec.command ?? []).join(" ")
   return httpGet === undefined ? "see what it does" : `GET ${httpGet.path ?? "/"} at port ${httpGet.port}`
-}
-
-/** Returns which probe had the container killed, if one did, with its last answer. */
-async function killedByProbe(
-  pod: Pod,
-  container: string,
-  { reader }: Ward,
-): Promise<{ readonly probe: "liveness" | "startup"; readonly message: string; readonly at: number } | undefined> {
-  const events = (await eventsOf(reader, pod)).filter(
-    ({ involvedObject: about }) => about.fieldPath?.endsWith(`{${container}}`) === true,
-  )
-  const killing = events.find(
-    ({ reason, message }) => reason === "Killing" && /failed (?:liveness|startup) probe/i.test(message ?? ""),
-  )
-  if (killing === undefined) return undefined
-  const probe = /startup probe/i.test(killing.message ?? "") ? "startup" : "liveness"
-  const unhealthy = events.find(
-    ({ reason, message }) => reason === "Unhealthy" && (message ?? "").toLowerCase().startsWith(probe),
-  )
-  return { probe, message: unhealthy?.message ?? killing.message ?? "", at: seenAt(killing) }
 }

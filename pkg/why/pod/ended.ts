@@ -34,6 +34,13 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, hint: string]>> 
 /** Returns why a pod has failed. */
 export async function endedFinding(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
   const { reason = "", message = "", conditions = [] } = pod.status
+  if (reason === "Evicted" && /exceeds the (?:total )?limit|exceeds its local ephemeral storage limit/i.test(message))
+    return [
+      finding("evicted-by-limit", `the kubelet evicted it, because it wrote more than it may: ${message.trim()}`, {
+        evidence: [`status.reason: ${reason}`],
+        hints: ["raise sizeLimit of the volume, or the ephemeral-storage limit; or have the program write less"],
+      }),
+    ]
   const known = REASONS[reason]
   if (known !== undefined)
     return [

@@ -38,6 +38,7 @@ const UNREACHED: readonly RegExp[] = [
   /failed to connect to ([\w.-]+) port (\d+)[^\n]*?(refused|timed? ?out|couldn't connect)/i,
   /HTTPS?ConnectionPool\(host='([\w.-]+)', port=(\d+)\)[^\n]*?(refused|timed? ?out)/i,
   /(?:dial tcp|connect to|connecting to|connection to|reach) (?:https?:\/\/)?\[?([\w.-]+)\]?:(\d+)[^\n]*?(refused|timed? ?out|i\/o timeout|no route)/i,
+  /\/dev\/tcp\/([\w.-]+)\/(\d+): [^\n]*?(refused|timed? ?out|no route)/i,
   /(ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) ([\w.-]+):(\d+)/,
   /(?<![\w.-])([\w.-]+):(\d+):? [^\n]*?(connection refused|timed? ?out|no route to host)/i,
   /host=([\w.-]+)[^\n]*port=(\d+)[^\n]*?(refused|timed? ?out)/i,
@@ -73,6 +74,8 @@ const isContinuation = (line: string): boolean =>
     line,
   ) ||
   line.trim() === "" ||
+  // Bash says what failed, and then that nothing did.
+  line.endsWith(": Success") ||
   (line.endsWith(")") && /^[\w./*]+\(/.test(line))
 
 /** Something else was said after it, which may have ended the program. A mend that may not help is a hint. */

@@ -90,7 +90,7 @@ export function keptBy({ name, emptyDir, persistentVolumeClaim: claim, hostPath 
 }
 
 /** Returns the files of a volume that an object of the API fills; undefined for others, and where it cannot be read. */
-async function filesOf({ metadata: { namespace } }: Pod, { configMap, secret }: Volume, { reader }: Ward) {
+export async function filesOf({ metadata: { namespace } }: Pod, { configMap, secret }: Volume, { reader }: Ward) {
   const name = configMap?.name ?? secret?.secretName
   if (name === undefined || name === "") return undefined
   const kind = configMap === undefined ? SECRETS : CONFIG_MAPS

@@ -139,8 +139,7 @@ const WORDS: readonly Words[] = [
 /** Returns what a line says of the program; undefined where it is nothing known. */
 export function ownFinding(pod: Pod, container: string, line: string): Finding | undefined {
   const evidence = [`log of ${container}: ${line.trim()}`]
-  if (/^exec \S+: exec format error|exec user process.*exec format error/.test(line))
-    return platformFinding(container, evidence)
+  if (/exec format error/i.test(line)) return platformFinding(container, evidence)
   const script = /^exec (\/[^\s:"]+): no such file or directory/.exec(line)?.[1]
   if (script !== undefined) return interpreterFinding(container, script, evidence)
   const found = WORDS.find(({ words, and }) => words.test(line) && and?.test(line) !== false)

@@ -87,6 +87,15 @@ export async function probeFinding(
   if (/responded with "([A-Z_]+)"/.test(said))
     return make("status", `asks gRPC for its health, and the program answers ${/"([A-Z_]+)"/.exec(said)![1]!}`)
   if (/malformed HTTP response/i.test(said)) return make("scheme", "speaks HTTP with a port that does not")
+  const absent = /exec: "([^"]+)": (?:executable file not found|stat [^:]*: no such file)/.exec(said)?.[1]
+  if (declared?.exec !== undefined && absent !== undefined)
+    return make(
+      "command",
+      `runs ${(declared.exec.command ?? []).join(" ")}, and the image has no program ${JSON.stringify(absent)}`,
+      [],
+      true,
+      ["probe by httpGet, tcpSocket or grpc, which need no program; or use an image that has it"],
+    )
   if (declared?.exec !== undefined)
     return make(
       "command",

@@ -1,8 +1,10 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
+import { compareQuantities, fromUnits, quantity } from "../../apimachinery/scalars/quantity.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { pullFailure } from "./image.ts"
 import { eventLine, eventsOf, seenAt } from "../events.ts"
+import { memoryFinding } from "./start.ts"
 
 /** Events that name why a pod's containers cannot begin. */
 const REASONS: Readonly<Record<string, readonly [code: string, says: string]>> = {
@@ -89,6 +91,8 @@ export async function sandboxFindings(pod: Pod, ward: Ward): Promise<readonly Fi
   const evidence = [eventLine(event)]
   const image = imageVolumeFinding(pod, message, evidence)
   if (image !== undefined) return [image]
+  const tight = /cannot allocate memory|init was OOM-killed/i.test(message) ? tightContainer(pod) : undefined
+  if (tight !== undefined) return [memoryFinding(tight.name, tight.resources, evidence)]
   for (const { words, code, says, hint } of KNOWN) {
     const match = words.exec(message)
     if (match !== null) return [finding(code, says(match, pod), { evidence, hints: hint === undefined ? [] : [hint] })]
@@ -96,6 +100,16 @@ export async function sandboxFindings(pod: Pod, ward: Ward): Promise<readonly Fi
   const [code, says] = REASONS[reason]!
   return [finding(code, `${says}: ${message}`, { evidence })]
 }
+
+/** No program starts with a memory limit below this, in bytes. */
+const TOO_LITTLE = 2 ** 20
+
+/** Returns the container whose memory limit leaves no room for any program. */
+const tightContainer = ({ spec }: Pod) =>
+  [...spec.containers, ...(spec.initContainers ?? [])].find(({ resources }) => {
+    const limit = resources?.limits?.["memory"]
+    return limit !== undefined && compareQuantities(quantity(limit), fromUnits(TOO_LITTLE)) < 0
+  })
 
 /** Returns why the image of an image volume is not there. */
 function imageVolumeFinding({ spec }: Pod, message: string, evidence: readonly string[]): Finding | undefined {

@@ -3,7 +3,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { CONFIG_MAPS, SECRETS } from "../reading/kinds.ts"
-import { hidingVolume } from "./missing-file.ts"
+import { filesOf, hidingVolume } from "./missing-file.ts"
 
 interface Failed {
   readonly exitCode?: number | undefined
@@ -31,11 +31,13 @@ export async function startFinding(
   if (script !== undefined) return interpreterFinding(name, script, evidence)
   const isAbsent = /executable file not found|no such file or directory/i.test(message) && /exec/i.test(message)
   const hiding = isAbsent ? hidingVolume(pod, container, program) : undefined
+  const source = hiding === undefined ? undefined : await filesOf(pod, hiding.volume, ward)
   if (hiding !== undefined)
     return finding(
       "command-hidden",
-      `container ${name} cannot start: its program ${program} is not there, because volume ${hiding.volume.name} is ` +
-        `mounted at ${hiding.mountPath} and hides what the image has there`,
+      `container ${name} cannot start: its program ${program} is not there, because volume ${hiding.volume.name}` +
+        `${source === undefined ? "" : ` (${source.of}), which has ${source.files.length === 0 ? "no file" : `only ${source.files.join(", ")}`},`} ` +
+        `is mounted at ${hiding.mountPath} and hides what the image has there`,
       { evidence, hints: ["mount the volume at another path, or only its part by subPath"] },
     )
   if (isAbsent)
@@ -99,10 +101,11 @@ function beforeProgramFinding(
 }
 
 /** Returns that the memory limit of a container is too low for the runtime to start it. */
-function memoryFinding(name: string, resources: Container["resources"], evidence: readonly string[]): Finding {
+export function memoryFinding(name: string, resources: Container["resources"], evidence: readonly string[]): Finding {
   const limit = resources?.limits?.["memory"]
-  const bytes =
-    limit !== undefined && /^\d+$/.test(limit) ? `: ${limit} are bytes, and perhaps ${limit}Mi is meant` : ""
+  const number = /^(\d+)(m?)$/.exec(limit ?? "")
+  const unit = number?.[2] === "m" ? "thousandths of bytes" : "bytes"
+  const bytes = number === null ? "" : `: ${limit} are ${unit}, and perhaps ${number[1]!}Mi is meant`
   return finding(
     "memory-limit-too-low",
     `container ${name} cannot start: its memory limit${limit === undefined ? "" : ` of ${limit}`} is too low for any ` +

@@ -24,10 +24,7 @@ async function examine({ metadata, kind, webhooks = [] }: Configuration, ward: W
             (weight === "note" ? "requests pass without it" : "all that it must be asked about is refused"),
           {
             weight,
-            hints: [
-              "install its server again",
-              `if it is left from something that is gone: ${removal}`,
-            ],
+            hints: ["install its server again", `if it is left from something that is gone: ${removal}`],
           },
         ),
       )
