@@ -19,11 +19,21 @@ const OWN_SERVICE = "kube-system/kube-dns"
 /** What is known of a name: nothing of the kind exists, or these records (none of the asked type may be among them). */
 export type Answer = readonly Data[] | undefined
 
-/** A group of endpoints of one Service: their addresses and the ports they share. */
+/** More SRV records than a message can hold. */
+const MOST_TARGETS = 4096
+
+interface Port {
+  readonly name?: string | undefined
+  readonly protocol?: string | undefined
+  readonly port?: number | undefined
+}
+type PortFilter = (port: Port) => boolean
+
+/** An endpoint of a Service, with a list of ports from each slice that has it. */
 interface Endpoint {
   readonly ip: string
   readonly host: string
-  readonly ports: readonly { readonly name: string; readonly protocol: string; readonly port: number }[]
+  readonly ports: (readonly Port[])[]
 }
 
 const byService: Index<EndpointSlice> = {
@@ -157,33 +167,41 @@ export class Records {
     return found.length === 0 ? undefined : found
   }
 
+  /** Returns the records of all ports that match; of a Service with very many, as many as any message can hold. */
   #srv(service: Service, headless: boolean, matches: PortFilter, isWanted: (host: string) => boolean): readonly Data[] {
     const name = this.#nameOf(service)
-    const all = headless
-      ? this.#endpointsOf(service)
+    const hosts = headless
+      ? this.#endpointsOf(service, matches)
           .filter(({ host }) => isWanted(host))
-          .flatMap(({ host, ports }) =>
-            ports.filter(matches).map((each) => ({ port: each.port, target: `${host}.${name}` })),
-          )
-      : (service.spec.ports ?? []).filter(matches).map((each) => ({ port: each.port, target: name }))
+          .map(({ host, ports }) => ({ target: `${host}.${name}`, ports }))
+      : [{ target: name, ports: [(service.spec.ports ?? []).filter(matches)] }]
     // The addresses of one host, of both families for instance, are one target.
-    const targets = [...new Map(all.map((each) => [`${each.port} ${each.target}`, each])).values()]
-    const weight = Math.max(1, Math.floor(100 / targets.length))
-    return targets.map((target) => ({ type: "SRV", data: { ...target, priority: 0, weight } }))
+    const targets = new Map<string, { readonly port: number; readonly target: string }>()
+    for (const { target, ports } of hosts)
+      for (const list of ports)
+        for (const { port = 0 } of list) {
+          if (targets.size === MOST_TARGETS) break
+          targets.set(`${port} ${target}`, { port, target })
+        }
+    const weight = Math.max(1, Math.floor(100 / targets.size))
+    return [...targets.values()].map((target) => ({ type: "SRV", data: { ...target, priority: 0, weight } }))
   }
 
-  #endpointsOf(service: Service): readonly Endpoint[] {
+  /** Returns the ready endpoints, each with those ports of its slices that match. The lists of ports are shared. */
+  #endpointsOf(service: Service, matches: PortFilter = noPort): readonly Endpoint[] {
     const slices = this.#slices.by(byService, `${service.metadata.namespace}/${service.metadata.name}`)
     const found = new Map<string, Endpoint>()
     for (const { endpoints, ports } of slices) {
-      const shared = (ports ?? []).map(({ name = "", protocol = "TCP", port = 0 }) => ({ name, protocol, port }))
+      const shared = (ports ?? []).filter(matches)
       for (const { addresses, hostname, conditions } of endpoints ?? []) {
         if (conditions?.ready === false && service.spec.publishNotReadyAddresses !== true) continue
         for (const ip of addresses) {
           // Several hosts can have one address: pods in the network of their node.
           const host = hostname ?? dashed(ip)
           const key = `${host} ${ip}`
-          found.set(key, { ip, host, ports: [...(found.get(key)?.ports ?? []), ...shared] })
+          const known = found.get(key)
+          if (known === undefined) found.set(key, { ip, host, ports: [shared] })
+          else known.ports.push(shared)
         }
       }
     }
@@ -195,8 +213,8 @@ export class Records {
   }
 }
 
-type PortFilter = (port: { readonly name?: string | undefined; readonly protocol?: string | undefined }) => boolean
 const anyPort: PortFilter = () => true
+const noPort: PortFilter = () => false
 const anyHost = (): boolean => true
 
 const address = (ip: string): Data => ({ type: isIPv6(ip) ? "AAAA" : "A", data: ip })
