@@ -4,7 +4,7 @@ import { TAINT } from "../../api/core/v1/node/taints.ts"
 import { isPodReady } from "../../pods/pod-state.ts"
 import { finding, mend, type Finding } from "../answer.ts"
 import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
-import { obstaclesOn, type Obstacle } from "../pod/placement/obstacles.ts"
+import { obstaclesFor, type Obstacle } from "../pod/placement/obstacles.ts"
 import { DAEMON_SETS, NODES, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { creationFinding } from "./creation.ts"
@@ -60,18 +60,18 @@ async function nodesWithout(set: DaemonSet, pods: readonly Pod[], ward: Ward): P
     spec: { ...spec, tolerations: [...(spec.tolerations ?? []), ...TOLERATED] },
     status: {},
   } as unknown as Pod
-  const place = {
+  const obstaclesOn = obstaclesFor(like, {
     nodes,
     pods: [],
     namespaceLabels: () => undefined,
     volumes: [],
     openClaims: [],
     volumeLimits: () => [],
-  }
+  })
   const byReason = new Map<string, Obstacle[]>()
   for (const node of nodes) {
     if (pods.some((pod) => isFor(pod, node.metadata.name ?? "")) || taken.has(node.metadata.name ?? "")) continue
-    const [obstacle] = obstaclesOn(like, node, place)
+    const [obstacle] = obstaclesOn(node)
     if (obstacle !== undefined)
       byReason.set(obstacle.code + obstacle.says, [...(byReason.get(obstacle.code + obstacle.says) ?? []), obstacle])
   }

@@ -16,7 +16,7 @@ import { mend, type Mend } from "../../answer.ts"
 import { podTermObstacles } from "./pod-terms.ts"
 import { partWords } from "./request-parts.ts"
 import { selectorWords } from "./selector-words.ts"
-import { spreadObstacles, type Uneven } from "./spread.ts"
+import { spreadsOf, type Uneven } from "./spread.ts"
 import { volumeObstacles } from "./bound-volumes.ts"
 import { openClaimObstacles } from "./open-claims.ts"
 import type { Place } from "./place.ts"
@@ -41,20 +41,33 @@ export interface Obstacle {
   readonly ofNode?: true
 }
 
-/** Returns what keeps a pod from a node, as the scheduler's filters in their order. */
-export const obstaclesOn = (pod: Pod, node: Node, place: Place): readonly Obstacle[] => [
-  ...ownObstacles(pod, node, place),
-  ...spreadObstacles(pod, node, place).map((uneven) => unevenObstacle(pod, node, uneven, place)),
-]
+/**
+ * Returns what tells what keeps a pod from a node, as the scheduler's filters in their order. What is worked out for
+ * one node is kept for the next.
+ */
+export function obstaclesFor(pod: Pod, place: Place): (node: Node) => readonly Obstacle[] {
+  const spreads = spreadsOf(pod, place)
+  const known = new Map<Node, readonly Obstacle[]>()
+  const own = (node: Node): readonly Obstacle[] => {
+    const obstacles = known.get(node) ?? ownObstacles(pod, node, place)
+    known.set(node, obstacles)
+    return obstacles
+  }
+  return (node) => [...own(node), ...spreads(node).map((uneven) => unevenObstacle(node, uneven, own))]
+}
 
 /** How many of the nodes that would make a spread even are told of. */
 const MOST_FEWEST = 3
 
 /** A spread that is uneven, with what keeps the pod from where it would become even. */
-function unevenObstacle(pod: Pod, { metadata }: Node, { says, constraint, fewest }: Uneven, place: Place): Obstacle {
+function unevenObstacle(
+  { metadata }: Node,
+  { says, constraint, fewest }: Uneven,
+  obstaclesOf: (node: Node) => readonly Obstacle[],
+): Obstacle {
   const kept = fewest
     .slice(0, MOST_FEWEST)
-    .map((one) => ({ name: one.metadata.name ?? "", obstacles: ownObstacles(pod, one, place) }))
+    .map((one) => ({ name: one.metadata.name ?? "", obstacles: obstaclesOf(one) }))
     .filter(({ obstacles }) => obstacles.length > 0)
   const whys = kept.map(
     ({ name, obstacles }) => `; node ${name} there ${obstacles.map((one) => one.says).join(" and ")}`,

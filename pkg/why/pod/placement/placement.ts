@@ -6,7 +6,7 @@ import { finding, type Finding, type Mend, mend, type ObjectRef } from "../../an
 import { askThrough, type Ward } from "../../doctor.ts"
 import { NAMESPACES, NODES, PODS, PRIORITY_CLASSES, refTo } from "../../reading/kinds.ts"
 import { patchCommand, wordsOf, workloadOf, type Workload } from "../../workload.ts"
-import { cores, obstaclesOn, type Obstacle } from "./obstacles.ts"
+import { cores, obstaclesFor, type Obstacle } from "./obstacles.ts"
 import { gangWithoutRoom, incompleteGroup } from "./group.ts"
 import type { Place } from "./place.ts"
 import { deviceFindings } from "./devices.ts"
@@ -68,7 +68,8 @@ export async function placementFindings(
     openClaims: claims.open,
     volumeLimits: await volumeLimits(pod, placed, ward),
   }
-  const perNode = nodes.map((node) => ({ name: node.metadata.name ?? "", obstacles: obstaclesOn(pod, node, place) }))
+  const obstaclesOn = obstaclesFor(pod, place)
+  const perNode = nodes.map((node) => ({ name: node.metadata.name ?? "", obstacles: obstaclesOn(node) }))
   const free = perNode.filter(({ obstacles }) => obstacles.length === 0)
   if (free.length === 0) return refusedByAll(pod, perNode, evidence, ward)
   const gang = await gangWithoutRoom(pod, ward)

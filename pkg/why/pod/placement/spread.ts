@@ -16,50 +16,91 @@ export interface Uneven {
   readonly fewest: readonly Node[]
 }
 
-/** Returns which topology spread constraints keep a pod from a node. */
-export function spreadObstacles(pod: Pod, node: Node, { nodes, pods }: Place): readonly Uneven[] {
+/** How many of a pod's kind are in each domain of a topology, and the nodes of those with the fewest. */
+interface Domains {
+  readonly counts: ReadonlyMap<string, number>
+  readonly least: number
+  readonly fewest: readonly Node[]
+}
+
+/**
+ * Returns what tells which topology spread constraints keep a pod from a node. The pods of a constraint are counted
+ * once, when the first node asks for them.
+ */
+export function spreadsOf(pod: Pod, place: Place): (node: Node) => readonly Uneven[] {
   const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(
     ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
   )
-  return constraints.flatMap((constraint): readonly Uneven[] => {
-    const { topologyKey: key, maxSkew, minDomains = 1, labelSelector, matchLabelKeys = [] } = constraint
-    const value = node.metadata.labels?.[key]
-    if (value === undefined)
-      return [{ says: `has no label ${key}, over which the pod is spread`, constraint, fewest: [] }]
-    const selector = fromLabelSelector(labelSelector)
-    const selects = (other: Pod) =>
-      other.metadata.namespace === pod.metadata.namespace &&
-      selector.matches(other.metadata.labels) &&
-      matchLabelKeys.every((name) => other.metadata.labels?.[name] === pod.metadata.labels?.[name])
-    const counts = new Map<string, number>()
-    for (const one of nodes) {
-      const place = one.metadata.labels?.[key]
-      if (place === undefined || constraints.some((each) => one.metadata.labels?.[each.topologyKey] === undefined))
-        continue
-      if (constraint.nodeAffinityPolicy !== "Ignore" && !runsOn(pod.spec, one)) continue
-      const isRepelled = untolerated(one.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) !== undefined
-      if (constraint.nodeTaintsPolicy === "Honor" && isRepelled) continue
-      const matching = pods.filter(
-        (other) =>
-          other.spec.nodeName === one.metadata.name && other.metadata.deletionTimestamp === undefined && selects(other),
-      )
-      counts.set(place, (counts.get(place) ?? 0) + matching.length)
-    }
-    const least = counts.size < minDomains ? 0 : smallest(counts.values())
-    const here = counts.get(value) ?? 0
-    if (here + (selects(pod) ? 1 : 0) - least <= maxSkew) return []
-    const fewest = [...counts].filter(([, count]) => count === least).map(([place]) => place)
-    const counted =
-      counts.size < minDomains
-        ? `there are only ${counts.size} of ${minDomains} domains`
-        : `${fewest.join(", ")} has ${least}`
-    return [
-      {
-        says: `${key}=${value} has ${here} of these pods already and ${counted}: maxSkew is ${maxSkew}`,
-        constraint,
-        fewest:
-          counts.size < minDomains ? [] : nodes.filter(({ metadata }) => fewest.includes(metadata.labels?.[key] ?? "")),
-      },
-    ]
-  })
+  const counted = new Map<TopologySpreadConstraint, Domains>()
+  let complete: readonly Node[] | undefined
+  const domainsFor = (constraint: TopologySpreadConstraint): Domains => {
+    complete ??= place.nodes.filter(({ metadata }) =>
+      constraints.every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined),
+    )
+    const domains = counted.get(constraint) ?? domainsOf(pod, constraint, complete, place)
+    counted.set(constraint, domains)
+    return domains
+  }
+  return (node) =>
+    constraints.flatMap((constraint): readonly Uneven[] => {
+      const { topologyKey: key, maxSkew, minDomains = 1 } = constraint
+      const value = node.metadata.labels?.[key]
+      if (value === undefined)
+        return [{ says: `has no label ${key}, over which the pod is spread`, constraint, fewest: [] }]
+      const { counts, least, fewest } = domainsFor(constraint)
+      const here = counts.get(value) ?? 0
+      if (here + (selecting(pod, constraint)(pod) ? 1 : 0) - least <= maxSkew) return []
+      const names = [...counts].filter(([, count]) => count === least).map(([name]) => name)
+      const words =
+        counts.size < minDomains
+          ? `there are only ${counts.size} of ${minDomains} domains`
+          : `${names.join(", ")} has ${least}`
+      return [
+        {
+          says: `${key}=${value} has ${here} of these pods already and ${words}: maxSkew is ${maxSkew}`,
+          constraint,
+          fewest,
+        },
+      ]
+    })
+}
+
+/** Returns whether other pods count for a constraint of a pod. */
+function selecting(
+  pod: Pod,
+  { labelSelector, matchLabelKeys = [] }: TopologySpreadConstraint,
+): (other: Pod) => boolean {
+  const selector = fromLabelSelector(labelSelector)
+  return ({ metadata: { namespace, labels } }) =>
+    namespace === pod.metadata.namespace &&
+    selector.matches(labels) &&
+    matchLabelKeys.every((name) => labels?.[name] === pod.metadata.labels?.[name])
+}
+
+/** `complete` are the nodes with the labels of all constraints: the others are not counted. */
+function domainsOf(
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+  complete: readonly Node[],
+  { nodes, pods }: Place,
+): Domains {
+  const { topologyKey: key, minDomains = 1 } = constraint
+  const selects = selecting(pod, constraint)
+  const onNode = new Map<string, number>()
+  for (const other of pods) {
+    const { nodeName = "" } = other.spec
+    if (other.metadata.deletionTimestamp === undefined && selects(other))
+      onNode.set(nodeName, (onNode.get(nodeName) ?? 0) + 1)
+  }
+  const counts = new Map<string, number>()
+  for (const one of complete) {
+    if (constraint.nodeAffinityPolicy !== "Ignore" && !runsOn(pod.spec, one)) continue
+    const isRepelled = untolerated(one.spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"]) !== undefined
+    if (constraint.nodeTaintsPolicy === "Honor" && isRepelled) continue
+    const domain = one.metadata.labels?.[key] ?? ""
+    counts.set(domain, (counts.get(domain) ?? 0) + (onNode.get(one.metadata.name ?? "") ?? 0))
+  }
+  if (counts.size < minDomains) return { counts, least: 0, fewest: [] }
+  const least = smallest(counts.values())
+  return { counts, least, fewest: nodes.filter(({ metadata }) => counts.get(metadata.labels?.[key] ?? "") === least) }
 }
