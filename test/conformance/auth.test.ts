@@ -131,13 +131,34 @@ describe("service accounts", () => {
     ])
   })
 
+  test("are meant by their uid where a request names it, also in a dry run", async () => {
+    const path = `${NS}/serviceaccounts/e2e`
+    const { uid } = (await cluster.get(path)).metadata
+    const answer = await cluster.send("POST", `${path}/token?dryRun=All`, { body: { metadata: { uid }, spec: {} } })
+    expect(answer).toMatchObject({ code: 201, body: { metadata: { uid, name: "e2e" } } })
+    expect(answer.body.status["token"]).toMatch(/^ey/)
+    expect(await cluster.send("POST", `${path}/token`, { body: { metadata: { uid: "x" }, spec: {} } })).toMatchObject({
+      code: 409,
+      body: {
+        message:
+          'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "e2e": the UID in the token request ' +
+          `(x) does not match the UID of the service account (${uid})`,
+      },
+    })
+  })
+
   test("get tokens bound to a pod, which are valid as long as the pod exists", async () => {
     const made = await cluster.post(`${NS}/pods`, pod("bound", { serviceAccountName: "default" }))
     const request = (uid: string) =>
       cluster.send("POST", `${NS}/serviceaccounts/default/token`, {
         body: { spec: { boundObjectRef: { kind: "Pod", apiVersion: "v1", name: "bound", uid } } },
       })
-    expect((await request("other")).code).toBe(409)
+    const other = await request("other")
+    expect([other.code, other.body.message]).toEqual([
+      409,
+      'Operation cannot be fulfilled on Pod "bound": the UID in the bound object reference (other) does not match ' +
+        `the UID in record. The object might have been deleted and then recreated`,
+    ])
     const token = (await request(made.metadata.uid)).body.status["token"] as string
     const review = async () =>
       (await cluster.post("/apis/authentication.k8s.io/v1/tokenreviews", { spec: { token } })).status

@@ -284,3 +284,15 @@ describe("further kinds", () => {
     ).toMatchObject({ template: { spec: { containers: [{ name: "e2e" }] } } })
   })
 })
+
+test("namespaces are selected by their phase and metadata.name, and not by name", async () => {
+  const selected = (selector: string) =>
+    cluster.send("GET", `/api/v1/namespaces?fieldSelector=${encodeURIComponent(selector)}`)
+  expect(await selected("metadata.name=default,status.phase=Active")).toMatchObject({ code: 200 })
+  expect(await selected("name=default")).toMatchObject({
+    code: 400,
+    body: {
+      message: "field label not supported: name",
+    },
+  })
+})

@@ -95,7 +95,7 @@ export const Namespace = defineResource(
       },
     },
     columns: [{ name: "Status", type: "string", doc: "Phase of the namespace.", value: (ns) => ns.status.phase }],
-    fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "", name: (ns) => ns.metadata.name ?? "" },
+    fieldSelectors: { "status.phase": (ns) => ns.status.phase ?? "" },
     validateName: isDNS1123Label,
     defaults: (ns) => {
       const metadata = named(ns.metadata)

@@ -4,11 +4,17 @@ import { Secret } from "../../../../../pkg/api/core/v1/secret/secret.ts"
 import { ServiceAccount } from "../../../../../pkg/api/core/v1/serviceaccount.ts"
 import { TokenRequest } from "../../../../../pkg/api/authentication/v1/tokenrequest.ts"
 import { decodeSent } from "../../decode.ts"
-import { badRequest, conflict, invalid, methodNotSupported, notFound } from "../../../../../pkg/apimachinery/errors.ts"
+import {
+  badRequest,
+  conflict,
+  invalid,
+  methodNotSupported,
+  notFound,
+  type GroupResource,
+} from "../../../../../pkg/apimachinery/errors.ts"
 import { invalidValue } from "../../../../../pkg/apimachinery/validation/field-errors.ts"
 import type { KubeObject, Resource } from "../../../../../pkg/apimachinery/resource.ts"
 import { formatTime } from "../../../../../pkg/apimachinery/scalars/time.ts"
-import { uuid } from "../../../../../pkg/clock/random.ts"
 import { timestamp } from "../../../../../pkg/clock/clock.ts"
 import type { ObjectRef } from "../../../../../pkg/jwt/claims.ts"
 import type { IssuedToken, TokenIssuer, TokenRequest as Wanted } from "../../../../../pkg/jwt/service-account.ts"
@@ -64,6 +70,14 @@ async function issue(
     throw invalid(TokenRequest, name, [
       invalidValue("metadata.name", sent.metadata.name, "must match the service account name if specified"),
     ])
+  const { uid = "" } = account.metadata
+  const { uid: wantedUid = "" } = sent.metadata
+  if (wantedUid !== "" && wantedUid !== uid)
+    throw conflict(
+      asNamed(TokenRequest),
+      name,
+      `the UID in the token request (${wantedUid}) does not match the UID of the service account (${uid})`,
+    )
   const causes = TokenRequest.validate?.(sent) ?? []
   if (causes.length > 0) throw invalid(TokenRequest, "", causes)
   const recorded = await recordCreate(context, { ...request, resource: TokenRequest as Resource }, sent)
@@ -81,19 +95,14 @@ async function issue(
     wanted.every((audience) => audiences.includes(audience))
   const claims: Wanted = {
     namespace,
-    serviceAccount: { name, uid: account.metadata.uid! },
+    serviceAccount: { name, uid },
     audiences: wanted,
     expirationSeconds: extended ? EXTENDED_SECONDS : expirationSeconds,
     ...(extended ? { warnAfterSeconds: expirationSeconds } : {}),
     ...bindings(),
   }
-  const metadata = { name, namespace, uid: uuid(context.random), creationTimestamp: timestamp(clock), managedFields }
-  if (request.options.dryRun === true)
-    return {
-      kind: "object",
-      code: 201,
-      object: { ...object, metadata } as KubeObject,
-    }
+  // A dry run gets a token too, as upstream.
+  const metadata = { name, namespace, uid, creationTimestamp: timestamp(clock), managedFields }
   const issued = issuer.issue(claims)
   request.annotate?.("authentication.kubernetes.io/issued-credential-id", `JTI=${issued.id}`)
   // The response shows the requested time, so that clients refresh the token in time.
@@ -148,13 +157,16 @@ async function issue(
     if (found === undefined) throw notFound(resource, ref.name)
     if (uid !== undefined && uid !== "" && uid !== found.metadata.uid)
       throw conflict(
-        resource,
+        asNamed(resource),
         ref.name,
         `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
       )
     return { name: ref.name, uid: found.metadata.uid! }
   }
 }
+
+/** Conflicts about a token name kinds instead of resources. */
+const asNamed = ({ group, kind }: Pick<Resource, "group" | "kind">): GroupResource => ({ group, plural: kind })
 
 /** The token is signed when it is first read. */
 const statusWith = (issued: IssuedToken, expirationTimestamp: string): TokenRequest["status"] => ({
