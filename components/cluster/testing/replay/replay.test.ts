@@ -174,11 +174,13 @@ test("an anonymised recording tells nothing of its cluster, and is played as wel
   await using cluster = await startCluster({ nodes: [{ name: "frankfurt-1" }, { name: "frankfurt-2" }] })
   await cluster.apply(COMPANY)
   await cluster.advance("2m")
-  await cluster.as("bob@globex.com", ["system:masters"]).patch(Deployment, "globex/checkout", {
+  await cluster.as("robertson@globex.com", ["system:masters"]).patch(Deployment, "globex/checkout", {
     type: "merge",
-    body: { spec: { template: { spec: { containers: [{ name: "till", image: "registry.globex.com/till:2" }] } } } },
+    body: {
+      spec: { template: { spec: { containers: [{ name: "cashdesk", image: "registry.globex.com/cashdesk:2" }] } } },
+    },
   })
-  await cluster.as("bob@globex.com", ["system:masters"]).patch(Deployment, "globex/checkout", {
+  await cluster.as("robertson@globex.com", ["system:masters"]).patch(Deployment, "globex/checkout", {
     type: "merge",
     body: { spec: { replicas: 4 } },
   })
@@ -190,15 +192,15 @@ test("an anonymised recording tells nothing of its cluster, and is played as wel
     "globex",
     "checkout",
     "frankfurt",
-    "till",
-    "bob",
+    "cashdesk",
+    "robertson",
     "payments",
     "hunter2",
     "aHVudGVyMg==",
     "10.42.",
     "10.43.",
   ])
-    expect([word, text.toLowerCase().includes(word)]).toEqual([word, false])
+    expect([word, text.toLowerCase().includes(word.toLowerCase())]).toEqual([word, false])
   // and it is played to the same end
   await using replay = await startCluster({ replay: file })
   expect(String(await replay.replay.ended())).toBe("undefined")
@@ -217,7 +219,7 @@ metadata: { name: globex }
 ---
 apiVersion: v1
 kind: Secret
-metadata: { name: till-password, namespace: globex }
+metadata: { name: cashdesk-password, namespace: globex }
 stringData: { password: hunter2 }
 ---
 apiVersion: v1
@@ -240,10 +242,10 @@ spec:
     metadata: { labels: { globex.com/app: checkout } }
     spec:
       containers:
-        - name: till
-          image: registry.globex.com/till:1
+        - name: cashdesk
+          image: registry.globex.com/cashdesk:1
           args: ["--db=db.globex.com"]
-          env: [{ name: TILL_OWNER, value: payments }, { name: PW, valueFrom: { secretKeyRef: { name: till-password, key: password } } }]
+          env: [{ name: TILL_OWNER, value: payments }, { name: PW, valueFrom: { secretKeyRef: { name: cashdesk-password, key: password } } }]
 `
 
 test("nodes are lost and return as recorded, containers crash and become unready as theirs did", async () => {
