@@ -391,7 +391,8 @@ const NAMING: readonly Situation[] = [
           try {
             await account.get(Secret, { namespace: "default", name: "db" })
           } catch (err) {
-            container.log((err as Error).message)
+            // Logs in JSON escape the quotes of the message.
+            container.log(JSON.stringify({ level: "error", error: (err as Error).message }))
             return 1
           }
           await container.sleep(1e9)

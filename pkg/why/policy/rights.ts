@@ -14,15 +14,16 @@ const FORBIDDEN =
   /User "([^"]+)" cannot (\w+) resource "([a-z0-9./-]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)?/
 
 /** The object whose right is missing, before those words: `secrets "db" is forbidden: `. */
-const NAMED = /[a-z.]+ "([\w.:-]+)" is forbidden: $/
+const NAMED = / "([\w.:-]+)" is forbidden: $/
 
 /** Returns which right a service account lacks, by a line of a log; undefined for other lines. */
 export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<Finding | undefined> {
   // Logs in JSON escape the quotes.
-  const match = FORBIDDEN.exec(line.replaceAll('\\"', '"'))
+  const text = line.replaceAll('\\"', '"')
+  const match = FORBIDDEN.exec(text)
   if (match === null) return undefined
   const [, user = "", verb = "", resource = "", group = "", namespace] = match
-  const object = NAMED.exec(line.slice(0, match.index).replaceAll('\\"', '"'))?.[1]
+  const object = NAMED.exec(text.slice(0, match.index))?.[1]
   const right = { verb, resource, group, namespace, ...(object === undefined ? {} : { object }) }
   const account = /^system:serviceaccount:([^:]+):(.+)$/.exec(user)
   const who = account === null ? `user ${user}` : `ServiceAccount ${account[1]}/${account[2]}`
