@@ -325,6 +325,20 @@ const NAMING: readonly Situation[] = [
     says: /guard\.example\.com asks Service default\/guard, which does not exist: all that it must be asked about is refused/,
   },
   {
+    title: "a binding of nobody but accounts that do not exist, asked about itself",
+    yaml:
+      object("rbac.authorization.k8s.io/v1", "Role", "reader", "rules: []") +
+      object(
+        "rbac.authorization.k8s.io/v1",
+        "RoleBinding",
+        "web",
+        "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}\nsubjects: [{kind: ServiceAccount, name: deafult, namespace: default}]",
+      ),
+    ask: "rolebinding/web",
+    cause: "service-account-missing",
+    says: /ServiceAccount default\/deafult, to which it gives the rights, does not exist/,
+  },
+  {
     title: "a binding to a role that does not exist, asked about itself",
     yaml:
       object("rbac.authorization.k8s.io/v1", "Role", "reader", "rules: []") +

@@ -13,12 +13,12 @@ async function examine({ metadata, roleRef, subjects = [] }: RoleBinding | Clust
     roleRef.kind === "Role" ? ([ROLES, metadata.namespace] as const) : ([CLUSTER_ROLES] as const)
   const role = await ward.reader.get(kind, namespace, roleRef.name)
   if (role !== undefined)
-    return absent.length < subjects.length || subjects.length === 0
-      ? healthy(
+    return absent.areAll
+      ? unwell(summary, absent.findings)
+      : healthy(
           summary,
-          absent.map((one): Finding => ({ ...one, weight: "note" })),
+          absent.findings.map((one): Finding => ({ ...one, weight: "note" })),
         )
-      : unwell(summary, absent)
   const there = (await ward.reader.listIfAllowed(kind, namespace)) ?? []
   const near = nearest(
     roleRef.name,
@@ -30,24 +30,35 @@ async function examine({ metadata, roleRef, subjects = [] }: RoleBinding | Clust
       (near === undefined ? "" : `; there is ${near}`),
     { hints: ["create the role; or delete the binding and create it again, as its roleRef cannot be changed"] },
   )
-  return unwell(summary, [missing, ...absent])
+  return unwell(summary, [missing, ...absent.findings])
 }
 
 type Subjects = NonNullable<RoleBinding["subjects"]>
 
-/** Returns which ServiceAccounts there are not. Users and groups are not objects of the cluster. */
-async function absentSubjects(subjects: Subjects, { reader }: Ward): Promise<readonly Finding[]> {
-  const found: Finding[] = []
+/** A binding may name tens of thousands of accounts: so many that are not there are told of. */
+const MOST_TOLD = 20
+
+/**
+ * Returns which ServiceAccounts there are not, and whether nobody else is bound. Users and groups are not objects of
+ * the cluster.
+ */
+async function absentSubjects(
+  subjects: Subjects,
+  { reader }: Ward,
+): Promise<{ readonly findings: readonly Finding[]; readonly areAll: boolean }> {
+  const findings: Finding[] = []
+  let absent = 0
   for (const { kind, name, namespace } of subjects) {
     if (kind !== "ServiceAccount" || (await reader.get(ACCOUNTS, namespace, name)) !== undefined) continue
-    found.push(
+    if (++absent > MOST_TOLD) continue
+    findings.push(
       finding(
         "service-account-missing",
         `ServiceAccount ${namespace}/${name}, to which it gives the rights, does not exist`,
       ),
     )
   }
-  return found
+  return { findings, areAll: absent > 0 && absent === subjects.length }
 }
 
 export const roleBindingDoctor = doctor(ROLE_BINDINGS, (binding, ward): Promise<Opinion> => examine(binding, ward))
