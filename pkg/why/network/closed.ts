@@ -4,7 +4,7 @@ import { fromLabels } from "../../apimachinery/selectors/labels.ts"
 import { finding, mend, nameOf, type Finding, type ObjectRef } from "../answer.ts"
 import { isSame, type Ward } from "../doctor.ts"
 import { workloadOf } from "../workload.ts"
-import { targetPortIn } from "./service-pods.ts"
+import { isLedTo, targetPortIn } from "./service-pods.ts"
 import { command } from "../command.ts"
 
 type Port = NonNullable<Service["spec"]["ports"]>[number]
@@ -85,7 +85,7 @@ function targetPortFinding(service: Service, port: Port, pod: Pod, answer: strin
     {
       evidence: [`pod ${pod.metadata.name}: ${answer}`],
       mends:
-        declared.length === 1 && !isUsed(service, port, pod, only!)
+        declared.length === 1 && !isLedTo(service, port, pod, only!)
           ? [
               mend(
                 command`kubectl patch service ${name} -n ${namespace} --type=json -p ${patch}`,
@@ -99,10 +99,6 @@ function targetPortFinding(service: Service, port: Port, pod: Pod, answer: strin
 
 const declaredWords = (ports: readonly number[]): string =>
   ports.length === 0 ? "they declare no ports" : `they declare ${ports.join(", ")}`
-
-/** Whether another port of a Service leads to a port of a pod already. */
-const isUsed = ({ spec }: Service, port: Port, pod: Pod, number: number): boolean =>
-  (spec.ports ?? []).some((one) => one !== port && targetPortIn(pod, one) === number)
 
 /** Some of what the selector matches does not serve the Service. */
 function othersFinding(

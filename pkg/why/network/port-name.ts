@@ -3,7 +3,7 @@ import type { Service } from "../../api/core/v1/service/service.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, mend, type Finding } from "../answer.ts"
 import { command } from "../command.ts"
-import { portsIn, targetPortIn } from "./service-pods.ts"
+import { isLedTo, portsIn, targetPortIn } from "./service-pods.ts"
 
 type Port = NonNullable<Service["spec"]["ports"]>[number]
 
@@ -40,7 +40,7 @@ function nameFinding(service: Service, port: Port, pod: Pod): Finding {
     {
       // What another port of the Service leads to already is not what this one means.
       mends:
-        wanted === undefined || isUsed(service, port, pod, wanted)
+        wanted === undefined || isLedTo(service, port, pod, targetPortIn(pod, { ...port, targetPort: wanted }))
           ? []
           : [
               mend(
@@ -51,11 +51,6 @@ function nameFinding(service: Service, port: Port, pod: Pod): Finding {
       hints: ["or give a port of the container this name"],
     },
   )
-}
-
-const isUsed = ({ spec }: Service, port: Port, pod: Pod, wanted: string | number): boolean => {
-  const number = targetPortIn(pod, { ...port, targetPort: wanted })
-  return (spec.ports ?? []).some((one) => one !== port && targetPortIn(pod, one) === number)
 }
 
 function protocolFinding({ port, protocol = "TCP", targetPort }: Port, pod: Pod): Finding {

@@ -45,3 +45,7 @@ export const portsIn = ({ spec }: Pod) =>
   [...spec.containers, ...(spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always")].flatMap(
     ({ ports }) => ports ?? [],
   )
+
+/** Whether another port of a Service than `port` leads to a port of a pod already, which is then not what `port` means. */
+export const isLedTo = ({ spec }: Service, port: ServicePort, pod: Pod, number: number | undefined): boolean =>
+  (spec.ports ?? []).some((one) => one !== port && targetPortIn(pod, one) === number)

@@ -93,7 +93,7 @@ const WORDS: readonly Words[] = [
   },
   {
     words: /permission denied|EACCES|operation not permitted|EPERM/i,
-    and: /(?:open|mkdir|create|write|touch|cp|chown|chmod|permissions|ownership|unlink)/i,
+    and: /\b(?:f?open|mkdir|create|write|touch|cp|chown|chmod|permissions|ownership|unlink)/i,
     code: "permission-denied",
     says: (_pod, [line]) => `may not use a file: ${line!.trim()}`,
     hint: "see runAsUser, runAsGroup and fsGroup of the pod, and who owns the file or the volume",
@@ -105,7 +105,7 @@ const WORDS: readonly Words[] = [
     hint: "mount an emptyDir where it writes, or leave out readOnlyRootFilesystem",
   },
   {
-    words: /certificate (?:has|is) expired|CERT_HAS_EXPIRED|NotAfter: /i,
+    words: /certificate (?:has|is) expired|CERT_HAS_EXPIRED|CertificateExpiredException/i,
     code: "certificate-expired",
     says: "meets a certificate that has expired",
   },
