@@ -17,6 +17,7 @@ import { POLICIES } from "./policies.cases.ts"
 import { SAID_BY_PROGRAMS } from "./programs.cases.ts"
 import { REAL_NODES } from "./real-nodes.cases.ts"
 import { REFUSALS } from "./refusals.cases.ts"
+import { NAMING } from "./naming.cases.ts"
 import { REPORTS } from "./reports.cases.ts"
 import { RUNTIMES } from "./runtimes.cases.ts"
 import { SCHEDULING } from "./scheduling.cases.ts"
@@ -45,6 +46,7 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "devices that pods claim": DEVICES,
   "what people ask in forums": FORUMS,
   "what people report of their clusters": REPORTS,
+  "objects that only name others": NAMING,
   "what real nodes say": REAL_NODES,
 }
 
