@@ -102,7 +102,8 @@ const LIMIT_MS = 30_000
 
 /**
  * Starts a cluster, which has the images of the examples. Only one node can run on this host, since its network and its
- * runtime folder are the host's; every machine of machine.ts can have one.
+ * runtime folder are the host's; every machine of machine.ts can have one. `limitMs` is how long what waits for an
+ * object waits, in milliseconds: 30 s, unless something else keeps the machine busy.
  * @throws Error when one runs already
  */
 export async function startCluster({
@@ -110,7 +111,10 @@ export async function startCluster({
   dataDir,
   machine,
   program,
-}: Pick<TestServerOptions, "flags" | "dataDir" | "machine" | "program"> = {}): Promise<Cluster> {
+  limitMs = LIMIT_MS,
+}: Pick<TestServerOptions, "flags" | "dataDir" | "machine" | "program"> & {
+  readonly limitMs?: number
+} = {}): Promise<Cluster> {
   if (machine === undefined && (await answers("/run/k3ts/containerd/containerd.sock")))
     throw new Error("Another node of k3ts runs on this machine: end it first, with k3ts killall")
   const server = await startServer({
@@ -120,7 +124,7 @@ export async function startCluster({
     ...(machine === undefined ? {} : { machine }),
     ...(program === undefined ? {} : { program }),
   })
-  const cluster = connect(server)
+  const cluster = connect(server, limitMs)
   try {
     await cluster.until(
       Node,
@@ -135,7 +139,7 @@ export async function startCluster({
 }
 
 /** The clients of a running server. */
-function connect(server: TestServer): Cluster {
+function connect(server: TestServer, limitMs: number): Cluster {
   const transport: HttpsTransport = createHttpsTransport({
     config: loadKubeconfig(server.kubeconfig),
     userAgent: "k3ts-test/1",
@@ -167,13 +171,13 @@ function connect(server: TestServer): Cluster {
           finish(() =>
             reject(
               new Error(
-                `${resource.kind} ${name} is not as wanted after ${LIMIT_MS / 1000} s: ` +
+                `${resource.kind} ${name} is not as wanted after ${limitMs / 1000} s: ` +
                   `${JSON.stringify(last === undefined ? "absent" : "status" in last ? last.status : last, undefined, 1)}\n` +
                   `${server.output().slice(-3000)}`,
               ),
             ),
           ),
-        LIMIT_MS,
+        limitMs,
       )
       const scope = resource.scope === "Namespaced" ? { namespace } : {}
       const watch = client.watch(
