@@ -17,48 +17,46 @@ export interface ResolvedPort {
 }
 
 const isNamed = ({ targetPort }: ServicePort): boolean => typeof targetPort === "string" && targetPort !== ""
+const nameOf = (protocol: string, name: string | number): string => `${protocol}/${name}`
 
-/** Returns the numbers of named target ports on a pod; 0 for those that the pod does not serve. */
-function numbersOn({ spec }: Pod, named: readonly ServicePort[]): readonly number[] {
+/** Returns the numbers on a pod of those named ports that are wanted, by name: the first port of a name counts. */
+function numbersOn({ spec }: Pod, wanted: ReadonlySet<string>): ReadonlyMap<string, number> {
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always")
   const numbers = new Map<string, number>()
   for (const { ports = [] } of [...spec.containers, ...sidecars])
-    for (const { name = "", protocol, containerPort } of ports) {
-      const key = `${protocol}/${name}`
-      if (!numbers.has(key)) numbers.set(key, containerPort)
+    for (const { name = "", protocol = "TCP", containerPort } of ports) {
+      const key = nameOf(protocol, name)
+      if (wanted.has(key) && !numbers.has(key)) numbers.set(key, containerPort)
     }
-  return named.map(({ targetPort, protocol }) => numbers.get(`${protocol}/${targetPort}`) ?? 0)
+  return numbers
 }
 
 /**
  * Returns a function that gives the Service's ports with their numbers on a pod, without those that the pod does not
- * serve. Pods with the same numbers get the same list: there may be thousands of pods and of ports.
+ * serve. Pods with the same numbers get the same list, and a pod costs as much as it has ports, not as the Service has:
+ * there may be thousands of pods and of ports.
  */
 export function portResolver({ spec: { ports = [] } }: Service): (pod: Pod) => readonly ResolvedPort[] {
-  const named = ports.filter(isNamed)
+  const wanted = new Set(ports.filter(isNamed).map(({ targetPort = "", protocol }) => nameOf(protocol, targetPort)))
   const lists = new Map<string, readonly ResolvedPort[]>()
   return (pod) => {
-    const numbers = named.length === 0 ? [] : numbersOn(pod, named)
-    const key = numbers.join()
+    const numbers = numbersOn(pod, wanted)
+    const key = [...numbers]
+      .map(([name, number]) => `${name}=${number}`)
+      .toSorted()
+      .join()
     let list = lists.get(key)
     if (list === undefined) lists.set(key, (list = withNumbers(ports, numbers)))
     return list
   }
 }
 
-/** `numbers` are those of the named target ports, in their order. */
-function withNumbers(ports: readonly ServicePort[], numbers: readonly number[]): readonly ResolvedPort[] {
-  let next = 0
-  return ports.flatMap((each) => {
+const withNumbers = (ports: readonly ServicePort[], numbers: ReadonlyMap<string, number>): readonly ResolvedPort[] =>
+  ports.flatMap((each) => {
     const { name = "", protocol, port, targetPort, appProtocol } = each
-    const number = isNamed(each)
-      ? numbers[next++]!
-      : typeof targetPort === "number" && targetPort !== 0
-        ? targetPort
-        : port
-    return number === 0 ? [] : [{ name, protocol, port: number, appProtocol }]
+    const number = isNamed(each) ? numbers.get(nameOf(protocol, targetPort!)) : targetPort || port
+    return number === undefined || number === 0 ? [] : [{ name, protocol, port: Number(number), appProtocol }]
   })
-}
 
 export interface Readiness {
   readonly ready: boolean
