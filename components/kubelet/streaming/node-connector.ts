@@ -223,7 +223,8 @@ function runForLogs(
   status: Pod["status"],
 ): RuntimeContainer {
   const name = pod.metadata.name ?? ""
-  const [newest, before] = runs
+  // A run that is made but not started has written nothing: until then, the run before it is the last one.
+  const [newest, before] = runs.filter(({ state, logPath }) => state !== "created" && logPath !== "")
   if (previous) {
     // A container that waits for its next start has ended as its newest run did.
     const ended =
@@ -234,7 +235,7 @@ function runForLogs(
     if (ended === undefined) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`)
     return ended
   }
-  if (newest !== undefined && newest.logPath !== "") return newest
+  if (newest !== undefined) return newest
   const reason = statusOf(status, container)?.state.waiting?.reason ?? "ContainerCreating"
   const why =
     reason === "ErrImagePull"

@@ -89,3 +89,18 @@ describe("logs", () => {
     expect(refusal).toContain(says)
   })
 })
+
+test("logs of a container whose next run is being started are those of the last run, as are the previous ones", async () => {
+  // given a container that fails, and takes a minute to start
+  const slow = { startMs: 60_000, logs: ["ran"], runsMs: 1000, exitCode: 1 }
+  await using cluster = await startCluster({ nodes: 1, images: { slow } })
+  await cluster.apply({ ...pod, spec: { containers: [{ name: "main", image: "slow" }] } })
+  const state = async () => (await cluster.get(Pod, "p")).status.containerStatuses?.[0]
+  await cluster.eventually(async () => (await state())?.lastState.terminated !== undefined, { within: "5m" })
+  // when its second run has been created
+  await cluster.advance("30s")
+  expect((await state())?.state.running).toBeUndefined()
+  // then
+  expect(await cluster.logs("p")).toBe("ran\n")
+  expect(await cluster.logs("p", { previous: true })).toBe("ran\n")
+})
