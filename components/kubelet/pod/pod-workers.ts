@@ -4,7 +4,7 @@ import { deepEqual } from "../../../pkg/apimachinery/json/equal.ts"
 import type { Informer } from "../../../pkg/client/informer.ts"
 import { Orphans } from "./ending/orphans.ts"
 import { repairLinks, unlinkLogsOfPod } from "../logs/container-links.ts"
-import { isMirrorPod } from "../model/labels.ts"
+import { isMirrorPod, isStaticPod } from "../model/labels.ts"
 import { killPod } from "./ending/kill.ts"
 import { identityOf } from "../model/pod-identity.ts"
 import { PodWorker } from "./pod-worker.ts"
@@ -122,6 +122,8 @@ export class PodWorkers {
     const known = this.#workers.get(uid)
     if (known?.isRemoved === true) return void this.#next.set(uid, pod)
     if (known !== undefined) return known.update(pod)
+    const before = isStaticPod(pod) ? this.#endingAs(pod) : undefined
+    if (before !== undefined) return void this.#next.set(before.identity.uid, pod)
     const worker = new PodWorker(this.#parts, pod)
     this.#workers.set(uid, worker)
     if (this.#held === undefined) worker.wake()
@@ -129,8 +131,21 @@ export class PodWorkers {
   }
 
   remove(uid: string): void {
-    this.#next.delete(uid)
+    for (const [before, next] of this.#next) if (next.metadata.uid === uid) this.#next.delete(before)
     this.#workers.get(uid)?.remove()
+  }
+
+  /**
+   * Returns the static pod of the same name that is ending: a changed manifest is another pod, which starts when the
+   * one before it has ended and all its ports are free. Source: waitingStaticPodsByFullname in
+   * pkg/kubelet/pod_workers.go.
+   */
+  #endingAs({ metadata: { name, namespace } }: Pod): PodWorker | undefined {
+    for (const worker of this.#workers.values()) {
+      const { identity, isRemoved, pod } = worker
+      if (isRemoved && identity.name === name && identity.namespace === namespace && isStaticPod(pod)) return worker
+    }
+    return undefined
   }
 
   #finished(uid: string): void {
