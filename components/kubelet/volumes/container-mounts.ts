@@ -5,6 +5,7 @@ import type { VolumeMount } from "../../../pkg/api/core/v1/container/container.t
 import type { Mount } from "../../../pkg/cri/container.ts"
 import type { AnyContainer } from "../model/containers.ts"
 import type { KubeletContext } from "../context.ts"
+import { errorMessage } from "../../../pkg/errors/error-message.ts"
 import { expand, ExpansionError } from "../env/expansion.ts"
 import { configError } from "../model/start-error.ts"
 import { valuesByName, type EnvironmentValue, type EnvironmentVariable } from "../model/environment-variable.ts"
@@ -18,9 +19,16 @@ export interface ContainerMountsRequest {
   readonly environment: readonly EnvironmentVariable[]
 }
 
-/** Returns the mounts in the order of the container's volumeMounts. @throws StartError CreateContainerConfigError */
+/** What was logged of a volume's subPaths, as long as it is mounted. */
+export type ToldSubPaths = WeakMap<MountedVolume, Set<string>>
+
+/**
+ * Returns the mounts in the order of the container's volumeMounts. What is wrong with a subPath is logged once, not at
+ * every try to start the container: `told` keeps it. @throws StartError CreateContainerConfigError
+ */
 export async function containerMounts(
   context: KubeletContext,
+  told: ToldSubPaths,
   { pod, container, mounted, environment }: ContainerMountsRequest,
 ): Promise<readonly Mount[]> {
   const wantsRecursive =
@@ -45,7 +53,7 @@ export async function containerMounts(
             hostPath:
               subPath === ""
                 ? volume.hostPath
-                : await bound(context, { volume, subPath, target: target(), container: container.name }),
+                : await bound(context, told, { volume, subPath, target: target(), container: container.name }),
           }),
       readonly: mount.readOnly === true || volume.readOnly,
       propagation: PROPAGATION[mount.mountPropagation ?? "None"],
@@ -108,13 +116,18 @@ interface BoundRequest {
 
 async function bound(
   { runtime, log }: KubeletContext,
+  told: ToldSubPaths,
   { volume, subPath, target, container }: BoundRequest,
 ): Promise<string> {
   try {
     return await runtime.volumes.bindSubPath({ volume: volume.hostPath, subPath, target })
   } catch (err) {
     // The exact reason is only logged, since it could tell the pod about files of the host.
-    log.error("Failed to prepare a subPath", { container, volume: volume.name, subPath, err })
+    const said = `${container} ${subPath} ${errorMessage(err)}`
+    const before = told.get(volume)
+    if (before?.has(said) !== true)
+      log.warn("Failed to prepare a subPath", { container, volume: volume.name, subPath, err })
+    told.set(volume, (before ?? new Set()).add(said))
     throw configError(
       `failed to prepare subPath for volumeMount ${JSON.stringify(volume.name)} of container ` +
         `${JSON.stringify(container)}`,

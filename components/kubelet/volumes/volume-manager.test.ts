@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { stat } from "node:fs/promises"
+import { stat, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { ConfigMap } from "../../../pkg/api/core/v1/configmap.ts"
 import { createEnvironment } from "../env/environment.ts"
@@ -182,5 +182,24 @@ describe("the volumes of pods", () => {
         { key: "UP", value: "../up" },
       ]),
     ).rejects.toThrow(wants)
+  })
+
+  test("with a subPath that leads out of them say so in the log once, however often the container is tried", async () => {
+    const { volumes, signal, warned, createPod } = host
+    // given a link in a volume that leads out of it
+    const volumeMounts = [{ name: "e", mountPath: "/d", subPath: "out" }]
+    const pod = await createPod("p", {
+      volumes: [{ name: "e", emptyDir: {} }],
+      containers: [{ name: "main", image: "x", volumeMounts }],
+    })
+    const mounted = await volumes.mount(pod, signal)
+    await symlink("/etc", join(mounted.get("e")!.hostPath, "out"))
+    // when the container is tried again and again
+    for (let tries = 0; tries < 3; tries++)
+      await expect(volumes.containerMounts(pod, pod.spec.containers[0]!, mounted, [])).rejects.toThrow(
+        'failed to prepare subPath for volumeMount "e" of container "main"',
+      )
+    // then
+    expect(warned.filter((message) => message === "Failed to prepare a subPath")).toHaveLength(1)
   })
 })

@@ -9,7 +9,7 @@ import type { ImageManager } from "../images/image-manager.ts"
 import { TrustBundles } from "../objects/trust-bundles.ts"
 import { WatchedObjects } from "../objects/watched-objects.ts"
 import type { PodIdentity } from "../model/pod-identity.ts"
-import { containerMounts } from "./container-mounts.ts"
+import { containerMounts, type ToldSubPaths } from "./container-mounts.ts"
 import type { MountedVolume, MountedVolumes } from "../model/mounted-volume.ts"
 import { LazyPodCertificates } from "../podcertificate/lazy-pod-certificates.ts"
 import { PathUsers } from "./path-users.ts"
@@ -103,6 +103,7 @@ export function createVolumeManager(
     worthTrying,
   }
   const off = informers.of(Pod).on({ updated: (pod) => pods.get(pod.metadata.uid ?? "")?.podChanged(pod) })
+  const toldSubPaths: ToldSubPaths = new WeakMap()
   const foldersOf = async (uid: string) => [
     volumesFolder(config, uid),
     subPathsFolder(config, uid),
@@ -117,7 +118,7 @@ export function createVolumeManager(
     },
     sync: (uid) => pods.get(uid)?.sync(),
     containerMounts: (pod, container, mounted, environment) =>
-      containerMounts(context, { pod, container, mounted, environment }),
+      containerMounts(context, toldSubPaths, { pod, container, mounted, environment }),
     mounted: (uid) => pods.get(uid)?.mounted ?? [],
     async unmount({ uid }) {
       await pods.get(uid)?.stop()
