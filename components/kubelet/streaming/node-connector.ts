@@ -236,7 +236,11 @@ function runForLogs(
     return ended
   }
   if (newest !== undefined) return newest
-  const reason = statusOf(status, container)?.state.waiting?.reason ?? "ContainerCreating"
+  const known = statusOf(status, container)
+  // The node has rejected the pod.
+  if (known === undefined && (status.phase === "Failed" || status.phase === "Succeeded"))
+    throw badRequest(`container "${container}" in pod "${name}" is not available`)
+  const reason = known?.state.waiting?.reason ?? "ContainerCreating"
   const why =
     reason === "ErrImagePull"
       ? "image can't be pulled"

@@ -104,3 +104,13 @@ test("logs of a container whose next run is being started are those of the last 
   expect(await cluster.logs("p")).toBe("ran\n")
   expect(await cluster.logs("p", { previous: true })).toBe("ran\n")
 })
+
+test("logs of a pod that its node has rejected are not there, and nothing says that they will be", async () => {
+  // given a pod whose sysctl the node does not allow
+  await using cluster = await startCluster({ nodes: 1, images })
+  const securityContext = { sysctls: [{ name: "kernel.msgmax", value: "65536" }] }
+  await cluster.apply({ ...pod, spec: { ...pod.spec, securityContext } })
+  await cluster.eventually(async () => (await cluster.get(Pod, "p")).status.phase === "Failed", { within: "1m" })
+  // then
+  await expect(cluster.logs("p")).rejects.toThrow('container "main" in pod "p" is not available')
+})
