@@ -50,7 +50,8 @@ export const ObjectMeta = message(`${meta}.ObjectMeta`, "Metadata of every store
   annotations: f.map(12, e.string, "Free-form keys and values for tools."),
   ownerReferences: f.list(13, OwnerReference, "Objects this one depends on.").listMap("uid").merge("uid"),
   finalizers: f.list(14, e.string, "Finalizers: the object is removed only when the list is empty.").listSet().merge(),
-  managedFields: f.list(17, ManagedFieldsEntry, "The fields that each manager owns.").atomic(),
+  // An empty list, which is not the same as none, removes all managers.
+  managedFields: f.list(17, ManagedFieldsEntry, "The fields that each manager owns.").atomic().pointer(),
 })
 export interface ObjectMeta extends ObjectOf<typeof ObjectMeta> {}
 export interface ObjectMetaInput extends InputOf<typeof ObjectMeta> {}

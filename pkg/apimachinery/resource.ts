@@ -119,8 +119,9 @@ export interface ResourceDeclaration<T extends KubeObject> {
      */
     isCurrent?(revision: number): boolean
     /**
-     * Calls a webhook to convert objects to another `<group>/<version>`, before `toStored` and `fromStored`, which then
-     * change no version themselves.
+     * Calls a webhook to convert objects to another `<group>/<version>`, before `toStored`, which then changes no
+     * version itself, and in place of `fromStored`. The objects are given to it with the defaults of their own version,
+     * and get none of the other.
      */
     convert?(objects: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]>
     /** Returns a custom resource in another version of its definition, whether that is served or not. */

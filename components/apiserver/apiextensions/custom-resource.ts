@@ -17,6 +17,8 @@ import { customRules } from "./rules.ts"
 /** One version of a custom resource, declared by the current state of its definition. */
 export interface CustomResource extends Resource {
   readonly definition: NonNullable<Resource["definition"]>
+  /** Returns an object of this version without what it does not know; nothing gets a default. */
+  pruned(object: KubeObject): KubeObject
 }
 
 /** State that the versions of a definition share until the definition changes. */
@@ -125,9 +127,11 @@ function customResource(
   }
   const storedApiVersion = `${group}/${stored.name}`
   const decoded = (object: object): KubeObject => decodeMessage(typed(message), object).object as KubeObject
+  const pruned = (object: KubeObject): KubeObject => note(() => prunedTo(schema, object)) as KubeObject
   return {
     ...resource,
     schema: message,
+    pruned,
     definition: {
       uid: metadata.uid ?? "",
       terminating: metadata.deletionTimestamp !== undefined,
@@ -143,11 +147,21 @@ function customResource(
       // crdConversionRESTOptionsGetter, which sets them before it converts.
       fromStored: (object) => {
         if (object.apiVersion === apiVersion) return decoded(object)
-        const written = readIn(atVersion(object.apiVersion), object)
-        return note(() => prunedTo(schema, { ...written, apiVersion })) as KubeObject
+        return pruned({ ...readIn(atVersion(object.apiVersion), object), apiVersion })
       },
       atVersion,
-      ...(convert === undefined ? {} : { convert }),
+      ...(convert === undefined
+        ? {}
+        : {
+            async convert(objects, to) {
+              const converted = await convert(
+                objects.map((object) => readIn(atVersion(object.apiVersion), object)),
+                to,
+              )
+              const known = atVersion(to)
+              return known === undefined ? converted : converted.map((object) => known.pruned(object))
+            },
+          }),
     },
   }
 }

@@ -111,10 +111,9 @@ function convertedView({ apiVersion, storedAs }: Resource, prefix: string, conve
   const known = (stored: Stored): Stored | undefined => {
     if (isCurrent?.(stored.revision) === true) return stored
     const before = made.get(stored)
-    return before ?? (stored.object.apiVersion === apiVersion ? keep(stored, stored.object) : undefined)
+    return before ?? (stored.object.apiVersion === apiVersion ? keep(stored, fromStored(stored.object)) : undefined)
   }
-  const keep = (stored: Stored, converted: KubeObject): Stored => {
-    const object = fromStored(converted)
+  const keep = (stored: Stored, object: KubeObject): Stored => {
     const seen = object === stored.object ? stored : new ShownObject(stored, object)
     made.set(stored, seen)
     return seen

@@ -17,6 +17,15 @@ describe("warnings", () => {
     expect(headersOf(['say "no" to C:\\ \r\nX: y'])).toEqual([String.raw`299 - "say \"no\" to C:\\   X: y"`])
   })
 
+  test("are sent in UTF-8", () => {
+    const sent = headersOf(["größer → Größe", "c1\u0085", "half\ud83d"])
+    expect(sent.map((header) => Buffer.from(header, "latin1").toString("utf8"))).toEqual([
+      '299 - "größer → Größe"',
+      '299 - "c1 "',
+      '299 - "half\ufffd"',
+    ])
+  })
+
   test.each<{ readonly what: string; readonly texts: readonly string[]; readonly lengths: readonly number[] }>([
     { what: "that fit are complete", texts: numbered(4, 1000), lengths: [1000, 1000, 1000, 1000] },
     { what: "that do not fit are truncated", texts: numbered(5, 1000), lengths: [256, 256, 256, 256, 256] },

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer"
+
 /**
  * Most characters of all warnings of a response; each is cut to 256 if they do not fit. Source: apiserver
  * pkg/endpoints/filters/warning.go.
@@ -43,9 +45,12 @@ const lengthOf = (text: string): number => Array.from(text).length
 const cut = (text: string): string =>
   text.length <= MOST_OF_EACH ? text : Array.from(text).slice(0, MOST_OF_EACH).join("")
 
-/** Formats a quoted-string of RFC 9110: characters that a header may not have are dropped or escaped. */
+/**
+ * Formats a quoted-string of RFC 9110: characters that a header may not have become spaces or are escaped. Others are
+ * sent as the bytes of UTF-8, as in Go; Node's server takes a character for each byte.
+ */
 const quoted = (text: string): string =>
   `"${text
-    .replaceAll(/[\x00-\x1f\x7f]/g, " ")
+    .replaceAll(/[\x00-\x1f\x7f-\x9f]/g, " ")
     .replaceAll(/["\\]/g, "\\$&")
-    .replaceAll(/[^\x20-\x7e]/g, "?")}"`
+    .replaceAll(/[^\x20-\x7e]+/g, (beyond) => Buffer.from(beyond, "utf8").toString("latin1"))}"`

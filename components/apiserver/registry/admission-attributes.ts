@@ -40,8 +40,12 @@ export async function admitBody<T extends KubeObject>(
   body: T,
   check?: (admitted: T) => void,
 ): Promise<T> {
-  const attributes = admissionAttributes(request, "CREATE", body, undefined)
-  const object = (await admission.admit(attributes)) ?? body
+  const { namespace = "" } = request
+  // Source: apiserver pkg/endpoints/handlers/create.go, which fills it in as for other objects.
+  const { namespace: sent = "" } = body.metadata
+  const placed = namespace === "" || sent !== "" ? body : { ...body, metadata: { ...body.metadata, namespace } }
+  const attributes = admissionAttributes(request, "CREATE", placed, undefined)
+  const object = (await admission.admit(attributes)) ?? placed
   check?.(object as T)
   await admission.validate({ ...attributes, object })
   return object as T

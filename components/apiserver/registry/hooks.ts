@@ -97,7 +97,9 @@ export function createHooks({
   }
   add(Pod, podHooks)
   // POST bindings is the older form of POST pods/<name>/binding: the name of the pod is in the body.
-  add(Binding, { create: (context, request) => bind(context, { ...request, resource: Pod, subresource: "binding" }) })
+  add(Binding, {
+    create: (context, request) => bind(context, { ...request, resource: Pod, subresource: "binding" }, request),
+  })
   add(Namespace, namespaceHooks)
   add(CustomResourceDefinition, definitionHooks(clock, registrar))
   add(Service, serviceHooks({ storage, clock, random, nodePorts, serviceFamilies }))

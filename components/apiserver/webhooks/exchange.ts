@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http"
 import { request as httpsRequest, type RequestOptions } from "node:https"
 import { isIP } from "node:net"
+import { gunzip } from "node:zlib"
 import type { Clock } from "../../../pkg/clock/clock.ts"
 import { connectionFailure } from "../proxy/connection-failure.ts"
 import type { ServiceAddress } from "../proxy/service-address.ts"
@@ -24,7 +25,10 @@ export interface Posting {
   failed(why: string): Error
 }
 
-/** Sends one request, and resolves to its response. @throws what `failed` returns */
+/**
+ * Sends one request, and resolves to its response, which may be compressed with gzip, as Go's client takes it. @throws
+ * what `failed` returns
+ */
 export function exchange(
   options: RequestOptions & ServiceAddress,
   body: Buffer | undefined,
@@ -51,18 +55,27 @@ export function exchange(
       incoming.on("error", (err) => end(failed(err.message)))
       incoming.once("end", () => {
         timer.cancel()
-        resolve({
-          code: incoming.statusCode ?? 0,
-          answer: Buffer.concat(parts).toString(),
-          type: incoming.headers["content-type"] ?? "text/plain",
-          location: incoming.headers.location,
-          retryAfter: incoming.headers["retry-after"],
-        })
+        const whole = (answer: Buffer) =>
+          resolve({
+            code: incoming.statusCode ?? 0,
+            answer: answer.toString(),
+            type: incoming.headers["content-type"] ?? "text/plain",
+            location: incoming.headers.location,
+            retryAfter: incoming.headers["retry-after"],
+          })
+        const sent = Buffer.concat(parts)
+        if (incoming.headers["content-encoding"] !== "gzip") return whole(sent)
+        gunzip(sent, { maxOutputLength: mostBytes }, (err, unpacked) =>
+          err === null ? whole(unpacked) : reject(failed(unpackingFailure(err, mostBytes))),
+        )
       })
     })
     outgoing.end(body)
   })
 }
+
+const unpackingFailure = ({ code, message }: NodeJS.ErrnoException, mostBytes: number): string =>
+  code === "ERR_BUFFER_TOO_LARGE" ? `the answer is larger than ${mostBytes} bytes` : `gzip: ${message}`
 
 /** Returns the host of a URL, without the brackets of an IPv6 address, and its port. */
 export const addressOf = ({ hostname, protocol, port }: URL): ServiceAddress => ({

@@ -6,6 +6,7 @@ import { serviceAddress } from "../proxy/service-address.ts"
 import { isJsonObject } from "../../../pkg/apimachinery/json/json-value.ts"
 import { BodyError } from "../codec/body-error.ts"
 import { parseJson } from "../codec/json.ts"
+import { parseYaml } from "../codec/yaml.ts"
 import { trustingBundle } from "../../../pkg/pki/trust.ts"
 import { Agents } from "./agents.ts"
 import { addressOf, exchange, serverName, type Answered } from "./exchange.ts"
@@ -16,6 +17,8 @@ import { failedHop, failedPost, WebhookCallError, webhookUrl, type WebhookCaller
 
 /** The response limit for small requests, as upstream's client has it. */
 const LEAST_BOUND_BYTES = 3 * 1024 * 1024
+/** How this server introduces itself. Source: apiserver pkg/util/webhook/authentication.go setGlobalDefaults. */
+const USER_AGENT = "kube-apiserver-admission"
 /** How often a call is repeated that gets a response with Retry-After. Source: client-go rest/request.go. */
 const MOST_RETRIES = 10
 /** Converted objects may be larger than the objects sent, so the limit grows with the request. */
@@ -69,6 +72,8 @@ export function httpsCaller({ objects, clock, tracing, credentials }: HttpsCalle
             headers: {
               host: url.host,
               accept: "application/json, */*",
+              "accept-encoding": "gzip",
+              "user-agent": USER_AGENT,
               ...(content === undefined
                 ? {}
                 : { "content-type": "application/json", "content-length": content.length }),
@@ -127,20 +132,25 @@ function nextHop({ code, location }: Answered, hop: Hop): Hop | undefined {
 }
 
 /**
- * Parses a response. @throws WebhookCallError with Go's message when it is not an object; Go's YAML reader takes plain
- * text for a string
+ * Parses a response, which may be JSON or YAML whatever its content type says, as for Go's universal deserializer.
+ * @throws WebhookCallError with Go's message when it is not an object
  */
 function reviewIn(answer: string): unknown {
-  let value: unknown = ""
-  try {
-    ;({ value } = parseJson(answer))
-  } catch (err) {
-    if (!(err instanceof BodyError)) throw err
-  }
+  const value = valueIn(answer)
   if (isJsonObject(value)) return value
   const given = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
   throw new WebhookCallError(
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${given} into Go value of type ` +
       'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }',
   )
+}
+
+function valueIn(answer: string): unknown {
+  try {
+    // Only what does not begin like an object of JSON may be YAML. Source: apimachinery serializer/recognizer.
+    return /^[ \t\r\n]*\{/.test(answer) ? parseJson(answer).value : parseYaml(Buffer.from(answer)).value
+  } catch (err) {
+    if (!(err instanceof BodyError)) throw err
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${err.message}`)
+  }
 }

@@ -59,6 +59,12 @@ export interface ConversionReview {
   readonly apiVersion: ConversionReviewVersion
   readonly kind: "ConversionReview"
   readonly request: ConversionRequest
+  /** Always empty; upstream sends it too. */
+  readonly response: {
+    readonly uid: ""
+    readonly convertedObjects: null
+    readonly result: { readonly metadata: Readonly<Record<string, never>> }
+  }
 }
 export type ConversionReviewVersion = "apiextensions.k8s.io/v1" | "apiextensions.k8s.io/v1beta1"
 

@@ -160,6 +160,13 @@ describe("decodeObject", () => {
     [{ size: [1] }, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
     [{ since: "noon" }, 'parsing time "noon" as "2006-01-02T15:04:05Z07:00": cannot parse "noon" as "2006"'],
     [{ blob: "***" }, "illegal base64 data at input byte 0"],
+    [{ blob: "abcde" }, "illegal base64 data at input byte 4"],
+    [{ blob: "ab=" }, "illegal base64 data at input byte 3"],
+    [{ blob: "ab=x" }, "illegal base64 data at input byte 2"],
+    [{ blob: "YQ==YQ==" }, "illegal base64 data at input byte 4"],
+    [{ blob: "abc=x" }, "illegal base64 data at input byte 4"],
+    [{ blob: [256] }, "json: cannot unmarshal number 256 into Go struct field WidgetSpec.spec.blob of type uint8"],
+    [{ blob: ["x"] }, "json: cannot unmarshal string into Go struct field WidgetSpec.spec.blob of type uint8"],
     [{ target: true }, "json: cannot unmarshal bool into Go struct field WidgetSpec.spec.target of type int32"],
   ])("refuses %j with the API server's message", (spec, words) => {
     expect(problem(() => decodeSpec(spec))).toBe(`Widget in version "v1" cannot be handled as a Widget: ${words}`)
@@ -237,6 +244,15 @@ describe("decodeObject", () => {
     expect(problem(() => decodeSpec({ [field]: new ExactNumber(number) }))).toBe(
       `Widget in version "v1" cannot be handled as a Widget: json: cannot unmarshal number ${number} into Go struct field WidgetSpec.spec.${field} of type ${goType}`,
     )
+  })
+
+  test.each([
+    [[1, null, 255], "AQD/"],
+    ["YW\nJj", "YWJj"],
+    ["ab==", "aQ=="],
+    ["abd=", "abc="],
+  ])("takes %j for bytes as Go does, and keeps them as it writes them", (blob, kept) => {
+    expect(decodeSpec({ blob })).toMatchObject({ blob: kept })
   })
 
   test("keeps the spelling of a number for a quantity", () => {

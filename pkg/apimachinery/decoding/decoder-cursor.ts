@@ -60,7 +60,7 @@ function jsonKind(value: unknown, goType: string): string {
   if (typeof value === "boolean") return "bool"
   // Go shows a number that does not fit only because of its size or fraction.
   if (value instanceof ExactNumber || typeof value === "number")
-    return /^int|^float/.test(goType) ? `number ${value instanceof ExactNumber ? value.text : value}` : "number"
+    return /^u?int|^float/.test(goType) ? `number ${value instanceof ExactNumber ? value.text : value}` : "number"
   return value === null ? "null" : typeof value
 }
 

@@ -64,6 +64,8 @@ const LONGEST = 256
 
 const cachedQuantity = cached(canonicalQuantity)
 const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
+/** Base64 as Go writes it: the bits that the last character has too many are zero. */
+const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 const any: Decode = (value) => value
@@ -80,12 +82,13 @@ export const SCALARS: Record<Scalar, Decode> = {
     return typeof number === "number" && Number.isFinite(number) ? number : wrongDouble(value, cursor, depth)
   },
   bytes: (value, cursor, depth) => {
+    if (Array.isArray(value)) return Buffer.from(value.map((item) => byteOf(item, cursor, depth))).toString("base64")
     if (typeof value !== "string") throw cursor.mismatch(value, "[]uint8", depth - 1)
-    if (BASE64.test(value)) return value
+    if (CANONICAL_BASE64.test(value)) return value
     // Go's decoder ignores line ends inside base64.
     const joined = value.replace(/[\r\n]/g, "")
     if (!BASE64.test(joined)) throw new DecodeError(`illegal base64 data at input byte ${badByte(joined)}`)
-    return joined
+    return CANONICAL_BASE64.test(joined) ? joined : Buffer.from(joined, "base64").toString("base64")
   },
   quantity: (value) => {
     // A bare number is accepted, as Quantity.UnmarshalJSON does.
@@ -109,7 +112,22 @@ export const SCALARS: Record<Scalar, Decode> = {
   fieldsV1: any,
 }
 
+/** Go's decoder takes a list of numbers for bytes too, and null for zero. */
+function byteOf(value: unknown, cursor: Cursor, depth: number): number {
+  if (value === null) return 0
+  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255) return value
+  throw cursor.mismatch(value, "uint8", depth - 1)
+}
+
+/**
+ * Returns which byte Go names in text that is not base64: one that cannot stand there, or the first of an incomplete
+ * group of four. Source: encoding/base64 decodeQuantum.
+ */
 function badByte(value: string): number {
-  const bad = value.search(/[^A-Za-z0-9+/]/)
-  return bad === -1 ? Buffer.byteLength(value) : bad
+  const at = value.search(/[^A-Za-z0-9+/]/)
+  if (at === -1) return value.length - (value.length % 4)
+  const place = at % 4
+  if (value[at] !== "=" || place < 2) return at
+  if (place === 3) return at + 1
+  return at + 1 === value.length ? value.length : value[at + 1] === "=" ? at + 2 : at
 }

@@ -139,7 +139,6 @@ const MARKERS: Readonly<Record<string, Markers>> = {
   "core.v1.GRPCAction": { defaults: { service: EMPTY } },
   "core.v1.PersistentVolumeClaim": { kinds: [{ group: "", kind: "PersistentVolumeClaim", version: "v1" }] },
   "batch.v1.PodFailurePolicyOnPodConditionsPattern": { defaults: { status: EMPTY } },
-  "events.v1.Event": { defaults: { reportingController: false, reportingInstance: false } },
   "flowcontrol.v1.FlowSchemaSpec": { defaults: { matchingPrecedence: ZERO } },
   "flowcontrol.v1.QueuingConfiguration": { defaults: { handSize: ZERO, queueLengthLimit: ZERO, queues: ZERO } },
   "networking.v1.IngressRule": { undescribed: ["http"] },

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer"
 import type { Output } from "../printers/output.ts"
 
 /** Prints warnings of the server, each once. Source: client-go rest/warnings.go. */
@@ -21,7 +22,7 @@ export class Warnings {
   received(headers: readonly string[]): void {
     for (const header of headers)
       for (const [, text = ""] of header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g))
-        this.print(text.replaceAll(/\\(.)/g, "$1"))
+        this.print(inUtf8(text.replaceAll(/\\(.)/g, "$1")))
   }
 
   /** Prints no more warnings: the command asks for whatever there is, and not what its user names. */
@@ -39,5 +40,15 @@ export class Warnings {
   /** Resolves when all warnings are printed. */
   flushed(): Promise<void> {
     return this.#printed
+  }
+}
+
+/** Returns the text of a header, in which each character is a byte of UTF-8; as it is where the bytes are none. */
+function inUtf8(text: string): string {
+  if (!/^[\x00-\xff]*[\x80-\xff]/.test(text)) return text
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(text, "latin1"))
+  } catch {
+    return text
   }
 }

@@ -6,6 +6,7 @@ import {
   HTTP_CODE,
   type StatusDetails,
 } from "../../../../pkg/apimachinery/errors.ts"
+import { isJsonObject } from "../../../../pkg/apimachinery/json/json-value.ts"
 import { uuid } from "../../../../pkg/clock/random.ts"
 import type { Clock } from "../../../../pkg/clock/clock.ts"
 import type { Random } from "../../../../pkg/clock/random.ts"
@@ -14,6 +15,7 @@ import type { Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
 import { seenAs } from "./equivalents.ts"
 import { admissionReview, readResponse, reviewVersion, UndecodablePatch, UnsupportedPatchType } from "./review.ts"
+import { checkReviewType } from "./review-type.ts"
 import { WebhookCallError, type WebhookCaller } from "../../webhooks/webhook-caller.ts"
 import type { WebhookMetrics } from "./metrics.ts"
 import type { ConfiguredWebhook, WebhookType } from "./webhook-source.ts"
@@ -127,6 +129,7 @@ async function answerOf(
         UID: uid,
       },
     )
+    if (isJsonObject(answer)) checkReviewType(answer as Readonly<Record<string, unknown>>, version)
   } catch (err) {
     if (err instanceof WebhookCallError) throw new WebhookCallError(`failed to call webhook: ${err.message}`, err.code)
     throw err

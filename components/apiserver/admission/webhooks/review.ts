@@ -1,6 +1,7 @@
 import { isNamespaceResource } from "../../../../pkg/api/core/v1/namespace.ts"
 import type { KubeObject, Resource } from "../../../../pkg/apimachinery/resource.ts"
 import type { AdmissionAttributes } from "../admission.ts"
+import { parseJson } from "../../codec/json.ts"
 import type { AdmissionReview, GroupVersionKind, ReviewVersion } from "../../webhooks/review.ts"
 
 /** The response of a webhook after it was checked. */
@@ -114,7 +115,7 @@ export function readResponse(
   if (isStrict) {
     const sentUid = text(response["uid"])
     if (sentUid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(sentUid)}`)
-    const sent = `${text(review!["apiVersion"])}, Kind=${text(review!["kind"])}`
+    const sent = `${text(review!["apiVersion"]) || "/"}, Kind=${text(review!["kind"])}`
     if (sent !== `${apiVersion}, Kind=AdmissionReview`)
       throw new Error(`expected webhook response of ${apiVersion}, Kind=AdmissionReview, got ${sent}`)
   }
@@ -149,11 +150,13 @@ function patchOf(
   if (patch === "") return []
   let operations: unknown
   try {
-    operations = JSON.parse(Buffer.from(patch, "base64").toString())
+    operations = parseJson(Buffer.from(patch, "base64").toString()).value
   } catch (err) {
     throw new UndecodablePatch((err as Error).message)
   }
-  if (!Array.isArray(operations)) throw new UndecodablePatch("the patch is no list of operations")
+  if (operations === null) return []
+  if (!Array.isArray(operations))
+    throw new UndecodablePatch(`json: cannot unmarshal ${goKind(operations)} into Go value of type jsonpatch.Patch`)
   if (operations.length > 0 && isStrict && type !== "JSONPatch") throw new UnsupportedPatchType(String(type))
   return operations
 }
@@ -170,6 +173,8 @@ export class UndecodablePatch extends Error {
     super(`received undecodable patch in webhook response: ${why}`)
   }
 }
+
+const goKind = (value: unknown): string => (typeof value === "boolean" ? "bool" : typeof value)
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "")
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> | undefined =>

@@ -100,9 +100,10 @@ export function mutatingWebhooks(context: AdmissionContext, dependencies: Webhoo
       }).object
       return (await convertBetween(decoded, resource, own))!
     } catch (err) {
-      const { message, details, reason } = ApiError.from(err)
+      const { message, details, reason, cause } = ApiError.from(err)
       if (reason === "InternalError") throw err
-      throw internalError(details?.causes?.[0]?.message ?? message)
+      // Why a patch does not fit is told to nobody else, but a webhook's author must know it.
+      throw internalError(typeof cause === "string" ? cause : (details?.causes?.[0]?.message ?? message))
     }
   }
 

@@ -194,32 +194,6 @@ describe("objects of a definition with a conversion webhook", () => {
     expect(sent[0]).toContain("9007199254740993")
     await call("DELETE", path("v1", "big"))
   })
-
-  test("are pruned and defaulted by the schema of the version they are converted to", async () => {
-    const schemaOf = (field: string) => ({
-      openAPIV3Schema: {
-        type: "object",
-        properties: { spec: { type: "object", properties: { [field]: { type: "string", default: "d" } } } },
-      },
-    })
-    const given = definition("bars", "Bar")
-    const [v1, v2] = given.spec.versions
-    await call("POST", DEFINITIONS, {
-      ...given,
-      spec: {
-        ...given.spec,
-        versions: [
-          { ...v1, schema: schemaOf("one") },
-          { ...v2, schema: schemaOf("two") },
-        ],
-      },
-    })
-    reply = (review) => converted(review, (object) => ({ ...object, spec: { extra: "x" } }))
-    await call("POST", path("v1", "", "bars"), { ...foo("v1", "b"), kind: "Bar", spec: { one: "1" } })
-    expect(body(await call("GET", path("v2", "b", "bars"))).spec).toEqual({ two: "d" })
-    reply = tracing
-    await call("DELETE", `${DEFINITIONS}/bars.${GROUP}`)
-  })
 })
 
 describe("a conversion webhook that", () => {
@@ -276,6 +250,42 @@ describe("a conversion webhook that", () => {
       /apiserver_crd_conversion_webhook_duration_seconds_count\{crd_name="foos.conversion.example.com",from_version="v1",succeeded="true",to_version="v2"\} \d/,
     )
   })
+})
+
+test("a webhook is given the defaults of the version of an object; what it returns is pruned and gets none", async () => {
+  // given
+  const schemaOf = (name: string) => ({
+    type: "object",
+    properties: {
+      spec: { type: "object", properties: { a: { type: "integer" }, [name]: { type: "string", default: "d" } } },
+    },
+  })
+  const { versions } = definition("defaulted", "Defaulted").spec
+  const withDefaults = versions.map((one) => ({ ...one, schema: { openAPIV3Schema: schemaOf(`only${one.name}`) } }))
+  await call("POST", DEFINITIONS, definition("defaulted", "Defaulted", { versions: withDefaults }))
+  const reviews: ConversionReview[] = []
+  reply = (review) => {
+    reviews.push(review)
+    return converted(review, (object) => ({ ...object, spec: { ...object.spec, unknown: "x" } }))
+  }
+  // when
+  await call("POST", path("v1", "", "defaulted"), { ...foo("v1", "a"), kind: "Defaulted" })
+  await call("POST", path("v2", "", "defaulted"), { ...foo("v2", "b"), kind: "Defaulted" })
+  const answers = await Promise.all(["a", "b"].map((name) => call("GET", path("v2", name, "defaulted"))))
+  // then
+  expect(answers.map((answer) => body(answer).spec)).toEqual([{ a: 1 }, { a: 1 }])
+  const sent = reviews.flatMap(({ request: { desiredAPIVersion, objects } }) =>
+    (objects as unknown as readonly CustomObject[]).map(({ spec }) => JSON.stringify([desiredAPIVersion, spec])),
+  )
+  expect([...new Set(sent)].map((text) => JSON.parse(text) as unknown)).toEqual([
+    [`${GROUP}/v1`, { a: 1, onlyv2: "d" }],
+    [`${GROUP}/v2`, { a: 1, onlyv1: "d" }],
+  ])
+  // and a review says what upstream's says: no revision, and an empty response
+  const revisions = reviews.flatMap(({ request }) => request.objects.map(({ metadata }) => metadata.resourceVersion))
+  expect(new Set(revisions)).toEqual(new Set([undefined]))
+  expect(reviews[0]!.response).toEqual({ uid: "", convertedObjects: null, result: { metadata: {} } })
+  await call("DELETE", `${DEFINITIONS}/defaulted.${GROUP}`)
 })
 
 describe("the storage version", () => {

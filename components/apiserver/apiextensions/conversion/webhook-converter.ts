@@ -59,7 +59,8 @@ export function webhookConverter(definition: CustomResourceDefinition, options: 
     const review: ConversionReview = {
       apiVersion: version,
       kind: "ConversionReview",
-      request: { uid: uuid(random), desiredAPIVersion: apiVersion, objects },
+      request: { uid: uuid(random), desiredAPIVersion: apiVersion, objects: objects.map(withoutRevision) },
+      response: { uid: "", convertedObjects: null, result: { metadata: {} } },
     }
     let failure: ConversionFailureType = "conversion_webhook_call_failure"
     try {
@@ -131,6 +132,12 @@ async function withFailureMessage<T>(first: KubeObject, ask: () => T | Promise<T
   } catch (err) {
     throw conversionFailure(`conversion webhook for ${shownKind(first)} failed: ${(err as Error).message}`)
   }
+}
+
+/** Upstream converts objects when it reads their bytes, before they get the revision at which these were written. */
+function withoutRevision(object: KubeObject): KubeObject {
+  const { resourceVersion, ...metadata } = object.metadata
+  return resourceVersion === undefined ? object : { ...object, metadata }
 }
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1)

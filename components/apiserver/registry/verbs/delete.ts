@@ -32,6 +32,14 @@ export async function deleteOne(context: RegistryContext, request: ApiRequest): 
   }
 }
 
+interface DeletionOptions {
+  /**
+   * named: admission is told the name of the object. unnamed: the request names none, so it is told only the object.
+   * none: another request has been admitted, of which this deletion is a part. named unless given.
+   */
+  readonly admission?: "named" | "unnamed" | "none"
+}
+
 /**
  * The order of the steps is upstream's: registry/generic/registry/store.go Delete, registry/rest/delete.go
  * BeforeDelete.
@@ -39,6 +47,7 @@ export async function deleteOne(context: RegistryContext, request: ApiRequest): 
 export async function deleteObject(
   context: RegistryContext,
   request: ApiRequest,
+  { admission = "named" }: DeletionOptions = {},
 ): Promise<{ readonly stored: Stored; readonly removed: boolean }> {
   const { resource, name = "", options } = request
   let pretendedRemoval = false
@@ -46,11 +55,14 @@ export async function deleteObject(
     if (current === undefined) throw notFound(resource, name)
     const old = current.object
     checkPreconditions(resource, name, old, options)
-    const attributes = admissionAttributes(aboutWhole(request), "DELETE", undefined, old)
-    const admitted = context.admission.admit(attributes)
-    if (isPending(admitted)) await admitted
-    const checked = context.admission.validate(attributes)
-    if (isPending(checked)) await checked
+    if (admission !== "none") {
+      const named = admission === "named" ? name : ""
+      const attributes = admissionAttributes(aboutWhole(request), "DELETE", undefined, old, named)
+      const admitted = context.admission.admit(attributes)
+      if (isPending(admitted)) await admitted
+      const checked = context.admission.validate(attributes)
+      if (isPending(checked)) await checked
+    }
     const next = afterDeletion(context, resource, old, options)
     if (next === "unchanged") return { keep: current }
     const { object: marked, goes } = next

@@ -8,9 +8,9 @@ import { list } from "./list.ts"
 const TOGETHER = 50
 
 /**
- * DELETE of a collection: deletes every object that the selectors match, as a DELETE of its own would. Other requests
- * are served in between. Returns the list of the matched objects as they were before. Source: registry
- * Store.DeleteCollection.
+ * DELETE of a collection: deletes every object that the selectors match, as a DELETE of its own would, but that
+ * admission is told no name. Other requests are served in between. Returns the list of the matched objects as they were
+ * before. Source: registry Store.DeleteCollection.
  */
 export async function deleteCollection(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
   checkOptions(request)
@@ -21,7 +21,7 @@ export async function deleteCollection(context: RegistryContext, request: ApiReq
       found.items.slice(from, from + TOGETHER).map(async ({ object: { metadata } }) => {
         try {
           const { namespace, name } = metadata
-          await deleteObject(context, { ...request, verb: "delete", namespace, name })
+          await deleteObject(context, { ...request, verb: "delete", namespace, name }, { admission: "unnamed" })
         } catch (err) {
           // Another request has deleted the object, which is the wanted result.
           if (!isNotFound(err)) throw err

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import { metricsOf } from "../cluster.fixtures.ts"
+import { Binding } from "../../../../pkg/api/core/v1/binding.ts"
+import type { KubeObject } from "../../../../pkg/apimachinery/resource.ts"
 import {
   ConfigMap,
   MutatingWebhookConfiguration,
   Namespace,
+  Pod,
+  ServiceAccount,
   startCluster,
   ValidatingWebhookConfiguration,
   type AdmissionRequest,
@@ -101,6 +105,48 @@ describe("a validating webhook", () => {
       dryRun: false,
       options: { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" },
     })
+  })
+
+  test("is told no name by a deletion of a collection, and is not asked about the deletion of an evicted pod", async () => {
+    // given
+    const asked: AdmissionRequest[] = []
+    const rules = [
+      { operations: ["DELETE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps", "pods"] },
+      { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction", "bindings"] },
+    ]
+    await using cluster = await clusterWith(
+      {
+        "hooks/policy/ask": (request) => {
+          asked.push(request)
+          return { allowed: true }
+        },
+      },
+      validating(webhook("policy", { rules })),
+    )
+    const { client } = cluster
+    for (const name of ["a", "b"]) await client.create(ConfigMap, configMap(name))
+    await client.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const containers = [{ name: "c", image: "i" }]
+    await client.create(Pod, { metadata: { name: "p", namespace: "default" }, spec: { containers } })
+    // when
+    await client.deleteCollection(ConfigMap, { namespace: "default" })
+    const target = { kind: "Node", name: "n" }
+    await client.create(Binding, { metadata: { name: "p", namespace: "default" }, target })
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "p" } }
+    await client.createSubresource(Pod, { namespace: "default", name: "p" }, "eviction", eviction)
+    // then
+    expect(
+      asked.map(({ operation, resource, subResource, name, namespace, object }) => [
+        operation,
+        [resource.resource, subResource],
+        [name, namespace, (object as KubeObject | null)?.metadata.namespace],
+      ]),
+    ).toEqual([
+      ["DELETE", ["configmaps", undefined], [undefined, "default", undefined]],
+      ["DELETE", ["configmaps", undefined], [undefined, "default", undefined]],
+      ["CREATE", ["bindings", undefined], ["p", "default", "default"]],
+      ["CREATE", ["pods", "eviction"], ["p", "default", "default"]],
+    ])
   })
 
   test("allows a request, with its warnings", async () => {
@@ -261,7 +307,11 @@ describe("mutating webhooks", () => {
       mutating(webhook("first")),
     )
     const refused = await failure(cluster.client.create(ConfigMap, configMap("a")))
-    expect([refused.code, refused.reason]).toEqual([500, "InternalError"])
+    expect([refused.code, refused.reason, refused.message]).toEqual([
+      500,
+      "InternalError",
+      'Internal error occurred: remove operation does not apply: doc is missing path: "/nothing/here": missing value',
+    ])
   })
 
   test("match the update of a Namespace by the labels that it will have", async () => {

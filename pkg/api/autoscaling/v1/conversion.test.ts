@@ -118,6 +118,12 @@ describe("an autoscaling/v1 object", () => {
     expect(toStored(created)).not.toHaveProperty("status.conditions")
   })
 
+  test("shows no number of replicas in v2 while none is known, as Go leaves out a zero there", () => {
+    const stored = toStored(decodedV1({}))
+    expect(stored).not.toHaveProperty("status.currentReplicas")
+    expect(fromStored(stored as never)).toHaveProperty("status.currentReplicas", 0)
+  })
+
   test("keeps its metrics when the status is written", () => {
     const old = decodedV1({
       [`${ANNOTATION}metrics`]: '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1"}}]',

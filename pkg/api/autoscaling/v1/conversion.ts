@@ -41,7 +41,7 @@ export function toV2(autoscaler: AutoscalerV1): Autoscaler {
   const { metadata, spec, status } = autoscaler
   const annotations = metadata.annotations ?? {}
   const { targetCPUUtilizationPercentage: percentage, ...restOfSpec } = spec
-  const { currentCPUUtilizationPercentage: current, ...restOfStatus } = status
+  const { currentCPUUtilizationPercentage: current, currentReplicas, ...restOfStatus } = status
   const metrics = [
     ...(listIn(annotations[METRICS_ANNOTATION], MetricSpec) ?? []).map(metricToV2),
     ...(percentage === undefined ? [] : [cpuMetric(percentage)]),
@@ -62,6 +62,7 @@ export function toV2(autoscaler: AutoscalerV1): Autoscaler {
     },
     status: {
       ...restOfStatus,
+      ...(currentReplicas === 0 ? {} : { currentReplicas }),
       currentMetrics: currentMetrics?.length === 0 ? null : currentMetrics,
       ...(conditions === undefined || conditions.length === 0 ? {} : { conditions }),
     },

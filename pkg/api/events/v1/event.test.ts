@@ -19,6 +19,23 @@ test("a core event with an empty series can be read and written as an event of e
   })
 })
 
+test("a core event without a reporter shows none in events.k8s.io", () => {
+  // given
+  const { object: core } = decodeObject(CoreEvent, {
+    metadata: { name: "a", namespace: "default" },
+    involvedObject: { namespace: "default" },
+  })
+  expect(core).toMatchObject({ reportingComponent: "", reportingInstance: "" })
+  // when
+  const shown = Event.storedAs!.fromStored(core)
+  // then
+  expect([Object.hasOwn(shown, "reportingController"), Object.hasOwn(shown, "reportingInstance")]).toEqual([
+    false,
+    false,
+  ])
+  expect(Event.storedAs!.toStored(shown)).toMatchObject({ reportingComponent: "", reportingInstance: "" })
+})
+
 test.each([
   ["of 1024 bytes is taken", "é".repeat(512), []],
   ["of 512 characters in more bytes is refused", `${"é".repeat(512)}a`, ["message"]],

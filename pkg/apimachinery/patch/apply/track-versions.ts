@@ -16,7 +16,7 @@ export function trackUpdateIn<T extends KubeObject>(
   convert: ConvertVersion,
   pause?: Pause,
 ): T | Promise<T> {
-  const entries = startingEntries(old, object, by.subresource)
+  const entries = startingEntries(resource, old, object, by.subresource)
   if (!hasOtherVersions(entries, resource)) return run(tracking(resource, old, object, by), convert, pause)
   function* steps(): Steps<T> {
     const shown = yield* liveIn(resource as Resource, old, entries)

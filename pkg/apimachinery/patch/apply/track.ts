@@ -36,7 +36,7 @@ export function* tracking<T extends KubeObject>(
   object: T,
   by: ChangedBy,
 ): Steps<T> {
-  const entries = startingEntries(old, object, by.subresource)
+  const entries = startingEntries(resource, old, object, by.subresource)
   if (old !== undefined && entries.length === 0) return withEntries(object, undefined)
   return withEntries(object, yield* recording(resource, old, object, entries, managedBy(resource, by), by.now))
 }
@@ -164,9 +164,10 @@ const familyOf = (manager: string): string => manager.slice(0, manager.indexOf("
 /**
  * Returns the entries from which to continue: those that the client sent if they are well-formed, else the stored ones,
  * so that a client that does not know managedFields does not remove them. An empty list, or a list of one empty entry,
- * clears them. Writes to a subresource cannot set them.
+ * clears them; an empty list of a custom object counts as none. Writes to a subresource cannot set them.
  */
 export function startingEntries(
+  { definition }: Pick<Resource, "definition">,
   old: KubeObject | undefined,
   object: KubeObject,
   subresource: string | undefined,
@@ -174,10 +175,12 @@ export function startingEntries(
   const stored = old?.metadata.managedFields
   const sent = object.metadata.managedFields
   if (sent === stored || (subresource ?? "") !== "") return entriesFrom(stored) ?? []
-  if (sent !== undefined && (sent.length === 0 || (sent.length === 1 && isBlank(sent[0]!)))) return []
+  if (sent !== undefined && isReset(sent, definition === undefined)) return []
   const given = entriesFrom(sent)
   return given === undefined || given.length === 0 ? (entriesFrom(stored) ?? []) : given
 }
+const isReset = (sent: readonly ManagedFieldsEntry[], byEmpty: boolean): boolean =>
+  sent.length === 0 ? byEmpty : sent.length === 1 && isBlank(sent[0]!)
 const isBlank = (entry: ManagedFieldsEntry): boolean => Object.values(entry).every((value) => value === undefined)
 
 export function withEntries<T extends KubeObject>(object: T, entries: readonly Entry[] | undefined): T {

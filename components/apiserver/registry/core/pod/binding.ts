@@ -11,13 +11,17 @@ import { checkPrecondition } from "../../stored-precondition.ts"
 import { updateBySubresource } from "../../subresource-update.ts"
 
 /**
- * POST pods/binding: assigns a pod to a node, once. Source: pkg/registry/core/pod/storage/storage.go
- * BindingREST.assignPod.
+ * POST pods/binding: assigns a pod to a node, once. `asked` is the request as admission sees it. Source:
+ * pkg/registry/core/pod/storage/storage.go BindingREST.assignPod.
  */
-export async function bind(context: RegistryContext, request: ApiRequest): Promise<ApiResult> {
+export async function bind(
+  context: RegistryContext,
+  request: ApiRequest,
+  asked: ApiRequest = request,
+): Promise<ApiResult> {
   const sent = decodeSent(Binding, request.body, request)
   const name = request.name ?? sent.metadata.name ?? ""
-  const binding = await admitBody(context, { ...request, name }, sent, (admitted) => checkBinding(admitted, name))
+  const binding = await admitBody(context, { ...asked, name }, sent, (admitted) => checkBinding(admitted, name))
   await updateBySubresource(
     context,
     Pod,

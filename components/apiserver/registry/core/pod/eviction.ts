@@ -34,7 +34,8 @@ export async function evict(context: RegistryContext, request: ApiRequest): Prom
   const options = deleteOptionsOf(eviction, request.options)
   if (!ignoresBudgets(pod)) await chargeBudget(context, request, pod, options)
   const deletion = options.dryRun === true ? options : await markDisrupted(context, request, options)
-  await deleteObject(context, { ...request, subresource: undefined, verb: "delete", options: deletion })
+  const asDeletion: ApiRequest = { ...request, subresource: undefined, verb: "delete", options: deletion }
+  await deleteObject(context, asDeletion, { admission: "none" })
   return { kind: "status", code: 201, status: SUCCESS }
 }
 
