@@ -55,15 +55,19 @@ export async function deleteObject(
     if (current === undefined) throw notFound(resource, name)
     const old = current.object
     checkPreconditions(resource, name, old, options)
+    const grace = graceOf(context, resource, old, options)
+    if (grace === "pending") return { keep: current }
     if (admission !== "none") {
       const named = admission === "named" ? name : ""
-      const attributes = admissionAttributes(aboutWhole(request), "DELETE", undefined, old, named)
+      const graceful =
+        grace === "none" ? request : { ...request, options: { ...options, gracePeriodSeconds: grace.seconds } }
+      const attributes = admissionAttributes(aboutWhole(graceful), "DELETE", undefined, old, named)
       const admitted = context.admission.admit(attributes)
       if (isPending(admitted)) await admitted
       const checked = context.admission.validate(attributes)
       if (isPending(checked)) await checked
     }
-    const next = afterDeletion(context, resource, old, options)
+    const next = afterDeletion(context, resource, old, { options, grace })
     if (next === "unchanged") return { keep: current }
     const { object: marked, goes } = next
     if (options.dryRun === true) {
@@ -89,12 +93,10 @@ function afterDeletion(
   context: RegistryContext,
   resource: Resource,
   object: KubeObject,
-  options: RequestOptions,
+  { options, grace }: { readonly options: RequestOptions; readonly grace: Exclude<Grace, "pending"> },
 ): Deletion | "unchanged" {
   const hooks = context.hooks(resource)
   const { metadata } = object
-  const grace = graceOf(context, resource, object, options)
-  if (grace === "pending") return "unchanged"
   const finalizers = finalizersFor(resource, metadata.finalizers ?? NONE, options)
   const held = finalizers.length > 0 || hooks?.holdsDeletion?.(object) === true
   if (grace === "none" && !held) return { object, goes: true }
@@ -122,12 +124,10 @@ function afterDeletion(
  * The state of a graceful deletion. "none": the kind has no grace period, or it has passed. "pending": a deletion is in
  * progress and this one does not shorten it.
  */
-function graceOf(
-  context: RegistryContext,
-  resource: Resource,
-  object: KubeObject,
-  options: RequestOptions,
-): "none" | "pending" | { readonly seconds: number; readonly at: string } {
+type Grace = "none" | "pending" | { readonly seconds: number; readonly at: string }
+
+/** Returns how a deletion would be graceful; admission is told the time, and is not asked about a pending one. */
+function graceOf(context: RegistryContext, resource: Resource, object: KubeObject, options: RequestOptions): Grace {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
   if (resource.gracefulDeletion === undefined) return "none"
   // Upstream reads negative values as one second.

@@ -149,6 +149,37 @@ describe("a validating webhook", () => {
     ])
   })
 
+  test("is told how long a deleted pod may take, once", async () => {
+    // given a pod on a node
+    const asked: unknown[] = []
+    const rules = [{ operations: ["DELETE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }]
+    await using cluster = await clusterWith(
+      {
+        "hooks/policy/ask": ({ options }) => {
+          asked.push((options as { readonly gracePeriodSeconds?: number }).gracePeriodSeconds)
+          return { allowed: true }
+        },
+      },
+      validating(webhook("policy", { rules })),
+    )
+    const { client } = cluster
+    await client.create(ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+    const containers = [{ name: "c", image: "i" }]
+    const metadata = { name: "p", namespace: "default" }
+    await client.create(Pod, { metadata, spec: { containers, terminationGracePeriodSeconds: 40 } })
+    await client.create(Binding, { metadata, target: { kind: "Node", name: "n" } })
+    const given: (readonly unknown[])[] = []
+    // when it is deleted, again, with a longer time, and with a shorter one
+    for (const options of [{}, {}, { gracePeriodSeconds: 50 }, { gracePeriodSeconds: 10 }]) {
+      const before = asked.length
+      await client.delete(Pod, metadata, options)
+      // A deletion that another write of the pod comes before is begun again, with its webhooks.
+      given.push([...new Set(asked.slice(before))])
+    }
+    // then a deletion that changes nothing asks nobody
+    expect(given).toEqual([[40], [], [], [10]])
+  })
+
   test("allows a request, with its warnings", async () => {
     await using cluster = await clusterWith(
       { "hooks/policy/ask": () => ({ allowed: true, warnings: ["old style"] }) },
