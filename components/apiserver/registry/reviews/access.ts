@@ -46,7 +46,7 @@ export function accessReviews(
           },
     )
     return whenReady(decided, ({ allowed, reason, isDenied, error }: AuthorizationDecision): Question => {
-      const evaluationError = [evaluationErrorOf(about), error?.message ?? ""].filter((one) => one !== "").join(", ")
+      const evaluationError = [error?.message ?? "", evaluationErrorOf(about)].filter((one) => one !== "").join("; ")
       return {
         ...question,
         status: {

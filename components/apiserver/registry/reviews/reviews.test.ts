@@ -54,6 +54,13 @@ describe("an access review", () => {
         '.authorization.k8s.io "" is invalid: spec.resourceAttributes.fieldSelector.requirements[0].key: Required ' +
         "value: must be specified",
     },
+    {
+      title: "with a field selector whose key is absent is refused",
+      spec: field({ operator: "In", values: ["x"] }),
+      wants:
+        '.authorization.k8s.io "" is invalid: spec.resourceAttributes.fieldSelector.requirements[0].key: Required ' +
+        "value: must be specified",
+    },
   ])("$title", async ({ spec, wants }) => {
     const { code, answer } = await post(ACCESS, { spec })
     expect([code, answer["message"]]).toEqual([422, wants])
@@ -69,6 +76,18 @@ describe("an access review", () => {
       title: "some requirements that a field selector cannot express",
       spec: field({ key: "a", operator: "In", values: ["b"] }, { key: "c", operator: "Exists" }),
       wants: "spec.resourceAttributes.fieldSelector partially ignored due to parse error",
+    },
+    {
+      title: "texts that are no selectors",
+      spec: list({ fieldSelector: { rawSelector: "a=b=c" }, labelSelector: { rawSelector: "a in (b" } }),
+      wants:
+        "spec.resourceAttributes.fieldSelector ignored due to parse error; " +
+        "spec.resourceAttributes.labelSelector ignored due to parse error",
+    },
+    {
+      title: "texts that are selectors",
+      spec: list({ fieldSelector: { rawSelector: "a=b" }, labelSelector: { rawSelector: "!a" } }),
+      wants: undefined,
     },
     { title: "only valid requirements", spec: label({ key: "a", operator: "Exists" }), wants: undefined },
   ])("with $title is answered, and evaluationError says what was ignored", async ({ spec, wants }) => {

@@ -1,6 +1,7 @@
-import type { Cause } from "../../../apimachinery/errors.ts"
+import { ApiError, type Cause } from "../../../apimachinery/errors.ts"
 import { at, invalidValue, required } from "../../../apimachinery/validation/field-errors.ts"
-import { formatFieldSelector } from "../../../apimachinery/selectors/fieldselector.ts"
+import { formatFieldSelector, parseFieldSelector } from "../../../apimachinery/selectors/fieldselector.ts"
+import { parseLabelSelector } from "../../../apimachinery/selectors/labels.ts"
 import { e, f, message, type ObjectOf } from "../../../apimachinery/fields.ts"
 import { operatorFaults, requirementFaults } from "../../../apimachinery/selectors/labelselector.ts"
 import { LabelSelectorRequirement, ObjectMeta } from "../../../apimachinery/meta.ts"
@@ -162,17 +163,35 @@ export function labelSelectorOf(selector: LabelSelectorAttributes | undefined): 
  */
 export function evaluationErrorOf({ fieldSelector, labelSelector }: ResourceAttributes = {}): string {
   const errors: string[] = []
-  const check = (name: string, requirements: readonly boolean[] = []) => {
+  const check = (
+    name: string,
+    raw: string | undefined,
+    parse: (text: string) => void,
+    known: readonly boolean[] = [],
+  ) => {
+    const requirements = raw === undefined || raw === "" ? known : [canBeParsed(raw, parse)]
     if (requirements.every((isKnown) => isKnown)) return
     const partially = requirements.some((isKnown) => isKnown) ? "partially " : ""
     errors.push(`spec.resourceAttributes.${name} ${partially}ignored due to parse error`)
   }
-  check("fieldSelector", fieldSelector?.requirements?.map(isUnderstood))
+  check("fieldSelector", fieldSelector?.rawSelector, parseFieldSelector, fieldSelector?.requirements?.map(isUnderstood))
   check(
     "labelSelector",
+    labelSelector?.rawSelector,
+    parseLabelSelector,
     labelSelector?.requirements?.map(({ operator }) => ["In", "NotIn", "Exists", "DoesNotExist"].includes(operator)),
   )
   return errors.join("; ")
+}
+
+function canBeParsed(text: string, parse: (text: string) => void): boolean {
+  try {
+    parse(text)
+    return true
+  } catch (err) {
+    if (err instanceof ApiError) return false
+    throw err
+  }
 }
 
 /** Unknown operators are accepted, since they may be those of a newer client. */
@@ -198,7 +217,7 @@ function selectorFaults(
 type Requirement = FieldSelectorRequirement | LabelSelectorRequirement
 
 const fieldFaults = (here: string, { key, operator, values = [] }: Requirement): readonly Cause[] => [
-  ...(key === "" ? [required(at(here, "key"), "must be specified")] : []),
+  ...((key ?? "") === "" ? [required(at(here, "key"), "must be specified")] : []),
   ...operatorFaults(here, operator, values, true),
 ]
 const labelFaults = (here: string, requirement: Requirement): readonly Cause[] =>
