@@ -1,5 +1,6 @@
 import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { connectionWords } from "../../../pkg/errors/connection-words.ts"
+import { wrongNameWords } from "../../../pkg/errors/wrong-name-words.ts"
 import { dialFailure } from "./dial-failure.ts"
 
 /** Describes why a TLS connection to a host failed, in Go's words, which people search for. */
@@ -11,6 +12,8 @@ export function connectionFailure(
   if (dialled !== undefined) return dialled
   const certificate = CERTIFICATE_ERRORS[err.code ?? ""]
   if (certificate !== undefined) return `tls: failed to verify certificate: x509: ${certificate}`
+  if (err.code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return `tls: failed to verify certificate: x509: ${wrongNameWords(err, host)}`
   if (err.code === "ENOTFOUND") return `dial tcp: lookup ${host}: no such host`
   return connectionWords(err, { remote: joinHostPort(host, port) }) ?? err.message
 }
@@ -25,5 +28,4 @@ const CERTIFICATE_ERRORS: Readonly<Record<string, string>> = {
   // An authority with the same name has another key.
   CERT_SIGNATURE_FAILURE: UNKNOWN_AUTHORITY,
   CERT_HAS_EXPIRED: "certificate has expired or is not yet valid",
-  ERR_TLS_CERT_ALTNAME_INVALID: "certificate is valid for other names than the one that was asked for",
 }

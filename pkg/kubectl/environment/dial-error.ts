@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import { goQuoted } from "../../apimachinery/go/go-text.ts"
+import { wrongNameWords } from "../../errors/wrong-name-words.ts"
 import { errorCode } from "./files.ts"
 
 /** The server that names are looked up at, as Go names it. */
@@ -55,7 +56,7 @@ export function dialError(err: Error, url: URL, local?: string): Error {
     case "CERT_HAS_EXPIRED":
       return as("tls: failed to verify certificate: x509: certificate has expired or is not yet valid")
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return as(wrongNameWords(err.message, host))
+      return as(`tls: failed to verify certificate: x509: ${wrongNameWords(err, host)}`)
     default:
       return err
   }
@@ -66,23 +67,4 @@ function malformedWords(err: Error): string {
   const { rawPacket } = err as { readonly rawPacket?: Uint8Array }
   const [line = ""] = new TextDecoder().decode(rawPacket).split(/\r?\n/, 1)
   return `net/http: HTTP/1.x transport connection broken: malformed HTTP response ${goQuoted(line)}`
-}
-
-/** Says for which names a certificate is. Source: Go crypto/x509 (HostnameError). */
-function wrongNameWords(message: string, host: string): string {
-  const [, wanted = host] =
-    /Host: (\S+?)\.? is not|IP: (\S+) is not/.exec(message)?.filter((part) => part !== undefined) ?? []
-  const isAddress = /^[\d.]+$|:/.test(wanted)
-  const kind = isAddress ? "IP Address:" : "DNS:"
-  const listed = message
-    .slice(message.lastIndexOf("altnames:") + "altnames:".length)
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each.startsWith(kind))
-    .map((each) => each.slice(kind.length))
-  const valid =
-    listed.length === 0
-      ? `is not valid for any names, but wanted to match ${wanted}`
-      : `is valid for ${listed.join(", ")}, not ${wanted}`
-  return `tls: failed to verify certificate: x509: certificate ${valid}`
 }
