@@ -46,7 +46,14 @@ describe("a request for a version of an extension server", () => {
 
     // when the request has headers that would name somebody else
     const answer = await http.call("POST", `${FLUNDERS}?fieldManager=a%2Fb`, {
-      headers: { "x-remote-user": "root", "x-remote-group": "system:masters", "x-remote-extra-a": "b", te: "trailers" },
+      headers: {
+        "x-remote-user": "root",
+        "x-remote-group": "system:masters",
+        "x-remote-extra-a": "b",
+        te: "trailers",
+        "x-forwarded-host": "elsewhere",
+        "x-forwarded-proto": "ftp",
+      },
       body: "body",
     })
 
@@ -56,6 +63,7 @@ describe("a request for a version of an extension server", () => {
     expect([method, url, sent]).toEqual(["POST", `${FLUNDERS}?fieldManager=a%2Fb`, "body"])
     expect(headers).toMatchObject({ "x-remote-user": "system:admin", "x-remote-group": GROUPS })
     expect(headers["audit-id"]).toBe(answer.headers["audit-id"] as string)
+    expect(headers).toMatchObject({ "x-forwarded-host": headers.host, "x-forwarded-proto": "https" })
     for (const name of ["authorization", "x-remote-extra-a", "te"]) expect(headers[name]).toBeUndefined()
   })
 

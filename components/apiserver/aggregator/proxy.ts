@@ -84,7 +84,7 @@ function pass(
   const outgoing = connections.open(service, {
     method,
     path: target,
-    headers: { ...headersToTarget(exchange, uri), ...behalf },
+    headers: { ...headersToTarget(exchange, uri, { scheme: "https", ...address }), ...behalf },
   })
   const timer = isDiscovery(info)
     ? clock.setTimeout(() => outgoing.destroy(new Error("context deadline exceeded")), DISCOVERY_TIMEOUT_MS)

@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from "node:http"
+import { joinHostPort } from "../../../pkg/apimachinery/addresses/cidr.ts"
 import { isHttp2, remoteAddress } from "../../../pkg/runtime/http/listen.ts"
 import { protocolsWithoutToken } from "../../../pkg/streaming/websocket-token.ts"
 import type { Exchange } from "../call/exchange.ts"
@@ -22,17 +23,26 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 const isCredential = (name: string): boolean =>
   name === "authorization" || name.startsWith("impersonate-") || /^x-remote-(user|uid|group|extra-.*)$/.test(name)
 
+/** The target of a request. */
+export interface ForwardedTo {
+  readonly scheme: "http" | "https"
+  readonly host: string
+  readonly port: number
+}
+
 /** Response headers that only this server may set: CORS headers and the Audit-Id. */
 const isOurs = (name: string): boolean =>
   name === "audit-id" || /^access-control-allow-(credentials|headers|methods|origin)$/.test(name)
 
 /**
  * Returns the client's headers for the target of a proxy: without those of the client's connection, and without its
- * credentials. `uri` is the path of the request on this server, for X-Forwarded-Uri. Cookies stay: they are between the
- * client and the target. Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs from upstream: a
- * bearer token among the subprotocols of a WebSocket is removed even if the client authenticated in another way.
+ * credentials. `uri` is the path of the request on this server, for X-Forwarded-Uri. `target` is where the request
+ * goes, for X-Forwarded-Host and -Proto, which upstream sets to that; without it the client's stay. Cookies stay: they
+ * are between the client and the target. Source: apimachinery pkg/util/proxy/transport.go and upgradeaware.go. Differs
+ * from upstream: a bearer token among the subprotocols of a WebSocket is removed even if the client authenticated in
+ * another way.
  */
-export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHttpHeaders {
+export function headersToTarget({ req, res }: Exchange, uri: string, target?: ForwardedTo): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   const dropped = namedInConnection(req.headers.connection)
   for (const [name, value] of Object.entries(req.headers)) {
@@ -50,6 +60,10 @@ export function headersToTarget({ req, res }: Exchange, uri: string): OutgoingHt
   const authority = req.headers[":authority"]
   if (typeof authority === "string") headers.host = authority
   headers["x-forwarded-uri"] = uri
+  if (target !== undefined) {
+    headers["x-forwarded-host"] = joinHostPort(target.host, target.port)
+    headers["x-forwarded-proto"] = target.scheme
+  }
   const from = remoteAddress(req)
   const before = req.headers["x-forwarded-for"]
   if (from !== undefined) headers["x-forwarded-for"] = before === undefined ? from : `${String(before)}, ${from}`

@@ -30,7 +30,7 @@ export function passRequest(exchange: Exchange, info: RequestInfo, target: Proxy
   const outgoing = requestTo(target, {
     method: exchange.req.method ?? "GET",
     path: pathToTarget(info),
-    headers: headersToTarget(exchange, forwardedUri(exchange, info)),
+    headers: headersToTarget(exchange, forwardedUri(exchange, info), target),
   })
   exchange.req.pipe(outgoing)
   return relay(exchange, outgoing, {
@@ -103,7 +103,7 @@ export function passToSimulated(
   const url = `${target.scheme}://${joinHostPort(target.host, target.port)}${pathToTarget(info)}`
   return passToFunction(exchange, {
     url,
-    headers: headersToTarget(exchange, forwardedUri(exchange, info)),
+    headers: headersToTarget(exchange, forwardedUri(exchange, info), target),
     call: (request) => fetch(request, target),
     answer: (incoming) => passPage(exchange, info, target, incoming),
   })
