@@ -14,9 +14,12 @@ import {
 } from "./answer.ts"
 import { controllerOf } from "./doctor.ts"
 import {
+  ACCOUNTS,
   API_SERVICES,
   AUTOSCALERS,
   CLAIMS,
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
   CRON_JOBS,
   DAEMON_SETS,
   DEFINITIONS,
@@ -24,13 +27,19 @@ import {
   EVENTS,
   INGRESSES,
   JOBS,
+  MUTATING_WEBHOOKS,
   NAMESPACES,
   NODES,
   PODS,
+  POLICY_BINDINGS,
   refOf,
   REPLICA_SETS,
+  ROLE_BINDINGS,
+  ROLES,
   SERVICES,
   STATEFUL_SETS,
+  VALIDATING_POLICIES,
+  VALIDATING_WEBHOOKS,
   type Kind,
 } from "./reading/kinds.ts"
 import { Reader, type WhyApi } from "./reading/reader.ts"
@@ -62,6 +71,8 @@ const ASKED: readonly Kind[] = [
   NODES,
   NAMESPACES,
   API_SERVICES,
+  VALIDATING_WEBHOOKS,
+  MUTATING_WEBHOOKS,
   DEPLOYMENTS,
   STATEFUL_SETS,
   DAEMON_SETS,
@@ -73,7 +84,20 @@ const ASKED: readonly Kind[] = [
   SERVICES,
   INGRESSES,
   AUTOSCALERS,
+  VALIDATING_POLICIES,
+  POLICY_BINDINGS,
+  ROLE_BINDINGS,
+  CLUSTER_ROLE_BINDINGS,
 ]
+
+/** What bindings are compared with. */
+const COMPARED: readonly Kind[] = [ROLES, CLUSTER_ROLES, ACCOUNTS]
+
+/** Kinds that say who may do what. A binding that is left over from accounts which are gone hurts nobody. */
+const BINDINGS: readonly string[] = [ROLE_BINDINGS.kind, CLUSTER_ROLE_BINDINGS.kind]
+
+/** Kinds whose faults stop what others do. */
+const WEBHOOKS: readonly string[] = [VALIDATING_WEBHOOKS.kind, MUTATING_WEBHOOKS.kind]
 
 /** How many objects of one custom kind are looked at. */
 const MOST_CUSTOM = 200
@@ -83,7 +107,7 @@ export async function whyCluster(api: WhyApi, namespace?: string): Promise<Overv
   const reader = new Reader(api)
   const unknown: string[] = []
   // One list of all namespaces answers what is asked of each.
-  for (const kind of [EVENTS, ...ASKED]) await reader.listIfAllowed(kind)
+  for (const kind of [EVENTS, ...ASKED, ...COMPARED]) await reader.listIfAllowed<KubeObject>(kind)
   const walk = new Walk(reader)
   const groups = new Map<string, { first: Finding; objects: ObjectRef[] }>()
   let examined = 0
@@ -93,16 +117,18 @@ export async function whyCluster(api: WhyApi, namespace?: string): Promise<Overv
     try {
       objects = await reader.list(kind, namespace)
     } catch (err) {
-      unknown.push(`${kind.plural}: ${errorMessage(err)}`)
+      // Who may look at workloads may seldom see who has which right.
+      if (!BINDINGS.includes(kind.kind)) unknown.push(`${kind.plural}: ${errorMessage(err)}`)
       continue
     }
     for (const object of objects) {
       if (isAskedThroughOwner(object)) continue
       examined++
+      await reader.turn()
       const { findings, unknown: own, object: ref } = await walk.answer(refOf(object))
       for (const line of own) if (!unknown.includes(line)) unknown.push(line)
       // The first is the cause; what else is wrong with the object comes after it.
-      const [first] = findings.filter(({ weight }) => weight !== "note")
+      const [first] = findings.filter((one) => one.weight !== "note" && hurts(one, object))
       if (first === undefined) continue
       const key = exactKey([first.cause.code, sharedBy(first)])
       const group = groups.get(key)
@@ -114,7 +140,7 @@ export async function whyCluster(api: WhyApi, namespace?: string): Promise<Overv
     }
   }
   const sorted = [...groups.values()].toSorted(
-    (a, b) => byWeight(a.first, b.first) || b.objects.length - a.objects.length,
+    (a, b) => stops(b) - stops(a) || byWeight(a.first, b.first) || b.objects.length - a.objects.length,
   )
   const told = (some: typeof sorted): readonly Group[] =>
     some.map(({ first: { cause, chain, mends, hints }, objects }) => ({ cause, objects, chain, mends, hints }))
@@ -131,6 +157,14 @@ export async function whyCluster(api: WhyApi, namespace?: string): Promise<Overv
   }
 }
 
+/** Whether what is wrong with an object hurts others, or itself where others do not depend on it. */
+const hurts = ({ cause }: Finding, { kind }: KubeObject): boolean =>
+  !BINDINGS.includes(kind) || cause.code === "role-missing"
+
+/** 1 for a cause that stops what others do, 0 for another: a webhook that must be asked and does not answer. */
+const stops = ({ first, objects }: { readonly first: Finding; readonly objects: readonly ObjectRef[] }): number =>
+  Number(isWrong(first) && objects.some(({ kind }) => WEBHOOKS.includes(kind)))
+
 /** Objects with a controller are told of with it, and once. */
 const isAskedThroughOwner = (object: KubeObject): boolean => {
   const owner = controllerOf(object)
@@ -144,6 +178,9 @@ const OF_PROGRAM = /^(?:exits|ended-by|oom|command|killed|evicted|starting|init-
 function sharedBy({ cause, chain }: Finding): string {
   const owner = chain.toReversed().find(({ object }) => !["Pod", "ReplicaSet", "Job"].includes(object.kind))?.object
   if (owner !== undefined && OF_PROGRAM.test(cause.code)) return nameOf(owner)
+  // Each object that a webhook keeps from being made has words of its own about it.
+  const webhook = cause.code.startsWith("webhook-") ? /^admission webhook (\S+)/.exec(cause.message)?.[1] : undefined
+  if (webhook !== undefined) return `webhook ${webhook}`
   const pods = chain.filter(({ object }) => object.kind === "Pod").map(({ object }) => object.name)
   return pods.reduce((text, name) => text.replaceAll(name, ""), cause.message)
 }

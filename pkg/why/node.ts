@@ -19,6 +19,10 @@ const PRESSURES: Readonly<Record<string, string>> = {
   PIDPressure: "process ids",
 }
 
+/** Conditions that node-problem-detector and others set when something is wrong with a machine. */
+const PROBLEM =
+  /Deadlock|Readonly(?:Filesystem)?|Corrupt|^Frequent|Problem|Unhealthy|Failure|Failing|Error|Degraded|Broken/i
+
 export const nodeDoctor = doctor(NODES, async (node, ward) => {
   const { reader } = ward
   const { metadata, spec, status } = node
@@ -70,6 +74,13 @@ export const nodeDoctor = doctor(NODES, async (node, ward) => {
             evidence: events,
           },
         ),
+      )
+    else if (PROBLEM.test(type))
+      findings.push(
+        finding("node-problem", `node ${name} has ${type}${message === "" ? "" : `: ${message.trim()}`}`, {
+          evidence: events,
+          hints: ["so says what watches the node; repair or replace the machine"],
+        }),
       )
     if (type === "NetworkUnavailable")
       findings.push(

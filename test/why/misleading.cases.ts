@@ -226,10 +226,11 @@ apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: web}
 spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: extensions/v1beta1, kind: Deployment, name: web}, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}
-${deployment("web", ONE)}`,
+${deployment("web", `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: 100m}}}]}`)}`,
     ask: "hpa/web",
     cause: "autoscaler-target-missing",
-    says: /a kind that is not served: Deployment of extensions\/v1beta1/,
+    says: /a kind that is not served: Deployment of extensions\/v1beta1; perhaps Deployment of apps\/v1 is meant/,
+    mends: 1,
   },
   {
     title: "an init container that waits for a Service without pods",

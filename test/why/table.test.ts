@@ -3,6 +3,7 @@
  * All in virtual time on simulated nodes; asked as a user asks, by `kubectl why`.
  */
 import { describe, test } from "bun:test"
+import { CLIENTS } from "./clients.cases.ts"
 import { CONFIGURATION } from "./configuration.cases.ts"
 import { CONNECTIONS } from "./connections.cases.ts"
 import { CRASHES } from "./crashes.cases.ts"
@@ -12,6 +13,7 @@ import { FORUMS } from "./forums.cases.ts"
 import { GATEWAYS } from "./gateways.cases.ts"
 import { IMAGES } from "./images.cases.ts"
 import { MISLEADING } from "./misleading.cases.ts"
+import { NEIGHBOURS } from "./neighbours.cases.ts"
 import { NODES } from "./nodes.cases.ts"
 import { POLICIES } from "./policies.cases.ts"
 import { SAID_BY_PROGRAMS } from "./programs.cases.ts"
@@ -47,6 +49,8 @@ const TABLE: Readonly<Record<string, readonly Situation[]>> = {
   "what people ask in forums": FORUMS,
   "what people report of their clusters": REPORTS,
   "objects that only name others": NAMING,
+  "what clients say of what they ask": CLIENTS,
+  "what objects share with others": NEIGHBOURS,
   "what real nodes say": REAL_NODES,
 }
 

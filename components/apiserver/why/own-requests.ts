@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer"
 import type { Clock } from "../../../pkg/clock/clock.ts"
+import { nextTurn } from "../../../pkg/clock/next-turn.ts"
 import { InProcessAnswer, InProcessRequest, type InProcessResponse } from "../../../pkg/runtime/http/in-process.ts"
 import type { ServerAnswer, ServerRequest } from "../../../pkg/runtime/http/server-request.ts"
 import type { WhyApi } from "../../../pkg/why/reading/reader.ts"
@@ -25,6 +26,7 @@ export function apiOfSender(req: ServerRequest, server: AskedServer, clock: Cloc
   const { socket } = req as ServerRequest & { readonly socket?: object }
   return {
     now: () => clock.now(),
+    turn: () => nextTurn(clock),
     async get(path, accept = "application/json") {
       const response = await new Promise<InProcessResponse>((resolve, reject) => {
         const answer = new InProcessAnswer(resolve)

@@ -5,7 +5,7 @@ import { recentEvents } from "../events.ts"
 import { gatewayFindings, isOfGatewayApi, isRoute } from "../network/gateway.ts"
 import { DEFINITIONS, refOf, type Kind } from "../reading/kinds.ts"
 import { conversionFindings } from "./definition-objects.ts"
-import { changedAt, REACTION_MS, within } from "../under-way.ts"
+import { changedAt, PROGRESS_MS, REACTION_MS, within } from "../under-way.ts"
 
 interface Condition {
   readonly type: string
@@ -22,6 +22,10 @@ interface Status {
   readonly state?: unknown
   readonly message?: unknown
   readonly reason?: unknown
+  readonly ready?: unknown
+  readonly error?: unknown
+  readonly errorMessage?: unknown
+  readonly lastError?: unknown
   /** Applications of Argo CD. */
   readonly health?: { readonly status?: unknown; readonly message?: unknown }
   /** Routes of Gateway API have conditions for each Gateway. */
@@ -48,7 +52,7 @@ function conditionsOf(status: Status = {}): readonly Condition[] {
 
 /** Conditions that are well when they are False. Others are well when they are True, which is the convention. */
 const BAD_WHEN_TRUE =
-  /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Dangling|Issue|Suspended|Paused|NonStructuralSchema|Terminating|Deprecated)/i
+  /(?:Degraded|Stalled|Failed|Failure|Error|Pressure|Unavailable|Conflict|Dangling|Issue|Suspended|Paused|NonStructuralSchema|Terminating|Deprecated|Blocked|OutOfSync|NotReady|Unhealthy|Unreachable|Invalid|Rejected|Misconfigured|Expired|Exhausted)/i
 /** Conditions that say how things go, not whether they are well. */
 const NEUTRAL = /(?:Progressing|Reconciling|Upgrad|Scaling|Issuing|Deleting|InProgress)/i
 
@@ -88,6 +92,16 @@ export const customResource: Doctor = {
       )
     const said = findings.length === 0 ? badWord(status) : undefined
     if (said !== undefined) return unwell(said, [finding("phase", `its controller says ${said}`, { evidence: events })])
+    const waits = findings.length === 0 && conditions.length === 0 ? waitingWord(status) : undefined
+    if (waits !== undefined)
+      return unwell(waits, [
+        within(
+          finding("phase", `its controller says ${waits}`, { weight: "waiting", evidence: events }),
+          ward.reader.now,
+          changedAt(object),
+          PROGRESS_MS,
+        ),
+      ])
     if (findings.length > 0)
       return unwell(bad.map(({ type, status: is }) => `${type}=${is}`).join(", ") || "is not served", findings)
     if (conditions.length === 0 && events.length > 0)
@@ -117,11 +131,23 @@ const BAD_WORD = /^(?:failed|failure|error|errored|degraded|unhealthy|stalled|cr
 
 /** Returns what a controller says in a word, with its reason, where the word is a bad one. */
 function badWord(status: Status = {}): string | undefined {
-  const { phase, state, health, reason, message } = status
+  const { phase, state, health, reason, message, error, errorMessage, lastError } = status
   const texts = (values: readonly unknown[]) =>
     values.filter((one): one is string => typeof one === "string" && one !== "")
   const [word] = texts([phase, state, health?.status]).filter((one) => BAD_WORD.test(one))
-  return word === undefined ? undefined : [word, ...texts([reason, message, health?.message])].join(": ")
+  const errors = texts([error, errorMessage, lastError])
+  if (word === undefined && status.ready === false && errors.length > 0) return `not ready: ${errors.join(": ")}`
+  return word === undefined ? undefined : [word, ...texts([reason, message, health?.message]), ...errors].join(": ")
+}
+
+/** Words for what an object waits for, which may take its time. */
+const WAITING_WORD = /^(?:pending|waiting|creating|provisioning|initializing)$/i
+
+/** Returns that a controller is not done with an object, where it tells what it waits for. */
+function waitingWord({ phase, state, reason, message }: Status = {}): string | undefined {
+  const texts = [reason, message].filter((one): one is string => typeof one === "string" && one !== "")
+  const word = [phase, state].find((one): one is string => typeof one === "string" && WAITING_WORD.test(one))
+  return word === undefined || texts.length === 0 ? undefined : [word, ...texts].join(": ")
 }
 
 /** Kinds of a group with a domain that is not Kubernetes' own have a controller of somebody else. */

@@ -1,3 +1,4 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
@@ -12,7 +13,7 @@ import { USUAL_MS, within } from "../under-way.ts"
 export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise<readonly Finding[]> {
   const { metadata, kind } = object
   // Pods and Namespaces are deleted in ways of their own, which their doctors know.
-  const held = metadata.finalizers ?? []
+  const held = isPod(object) && stillRuns(object) ? [] : (metadata.finalizers ?? [])
   if (metadata.deletionTimestamp !== undefined && held.length > 0) {
     const owned = held.includes("foregroundDeletion")
       ? await heldOwnedFindings(object, ward)
@@ -32,6 +33,15 @@ export async function checksOfEveryKind(object: KubeObject, ward: Ward): Promise
     ]
   return []
 }
+
+const isPod = (object: KubeObject): object is Pod => object.kind === "Pod" && object.apiVersion === "v1"
+
+/** Whether a pod has containers that run: they end before a finalizer matters. */
+const stillRuns = ({ spec, status }: Pod): boolean =>
+  Boolean(spec.nodeName) &&
+  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].some(
+    ({ state }) => state?.running !== undefined,
+  )
 
 async function heldBy(object: KubeObject, ward: Ward): Promise<Finding> {
   const { metadata } = object

@@ -60,6 +60,23 @@ export async function finalizerOwner(name: string, object: KubeObject, ward: War
       }
     case CLEANUP:
       return { says: await cleanupSays(object, ward), hints: [], mends: [], works: true }
+    case "batch.kubernetes.io/job-tracking":
+      return {
+        says: "the Job controller removes it when it has counted the pod",
+        hints: ["if it stays, see whether the controller-manager runs"],
+        mends: [],
+        works: true,
+      }
+    case "service.kubernetes.io/load-balancer-cleanup":
+      return {
+        says: "the controller of load balancers removes it when it has given the load balancer back",
+        hints: [
+          "see whether that controller (of the cloud, or of loadBalancerClass) runs, and what it logs",
+          `if it is gone for good: ${removal(object, name)} (the load balancer stays, and costs)`,
+        ],
+        mends: [],
+        works: false,
+      }
     case "orphan":
       return { says: "the garbage collector removes it", hints: [], mends: [], works: true }
     default:

@@ -36,10 +36,24 @@ export async function missingFinding(reader: Reader, kind: Kind, ref: ObjectRef)
     return finding(code, `${what} any more: ${says}`, { evidence })
   }
   const code = `${ref.kind.toLowerCase()}-missing`
+  const deletion = events
+    .filter((event) => event.reason === "SuccessfulDelete" && wordsIn(event.message).includes(ref.name))
+    .toSorted((a, b) => seenAt(b) - seenAt(a))[0]
+  if (deletion !== undefined)
+    return finding(
+      code,
+      `${what} any more: ${deletion.involvedObject.kind} ${deletion.involvedObject.namespace ?? ""}/${deletion.involvedObject.name} has deleted it` +
+        (deletion.involvedObject.kind === "ReplicaSet"
+          ? ", which had more pods with the labels of its selector than it wants"
+          : ""),
+      { evidence: [eventLine(deletion), ...evidence] },
+    )
   return last.length > 0
     ? finding(code, `${what} any more${ending}`, { evidence: ["the last that was said of it:", ...evidence] })
     : finding(code, `${what}${ending}`, { evidence: await insteadOf(reader, kind, ref) })
 }
+
+const wordsIn = (text = ""): readonly string[] => text.split(/[\s,]+/)
 
 /** Says that the namespace of an object does not exist, or will not. */
 async function endingNamespace(reader: Reader, kind: Kind, { namespace }: ObjectRef): Promise<string> {

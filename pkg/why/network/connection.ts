@@ -2,28 +2,23 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
 import { through, type Ward } from "../doctor.ts"
 import { refOf, SERVICES } from "../reading/kinds.ts"
+import type { Unreached } from "../pod/host-words.ts"
 import { localEndpointsFinding } from "./local-endpoints.ts"
 import { serviceNamed } from "./names.ts"
 import { flowFinding } from "./policies.ts"
+import { podAddressFinding } from "./pod-address.ts"
 import { podsOf } from "./service-pods.ts"
-
-export interface Connection {
-  readonly host: string
-  /** Undefined where the log does not say it: every port of the Service is meant. */
-  readonly port: number | undefined
-  /** Refused at once, instead of unanswered. */
-  readonly refused: boolean
-}
 
 const isTcp = ({ protocol = "TCP" }: { readonly protocol?: string | undefined }): boolean => protocol === "TCP"
 
 /** Returns why a pod does not reach a Service that its log names; empty where nothing can be told. */
 export async function connectionFinding(
   pod: Pod,
-  { host, port, refused }: Connection,
+  connection: Unreached,
   line: string,
   ward: Ward,
 ): Promise<readonly Finding[]> {
+  const { host, port, refused } = connection
   const { namespace = "" } = pod.metadata
   const services = await ward.reader.list(SERVICES)
   const meant = serviceNamed(host, namespace)
@@ -31,7 +26,7 @@ export async function connectionFinding(
     services.find(({ spec }) => spec.clusterIP === host || spec.clusterIPs?.includes(host) === true) ??
     services.find(({ metadata }) => metadata.name === meant?.name && metadata.namespace === meant?.namespace)
   const evidence = [`log: ${line.trim()}`]
-  if (service === undefined) return []
+  if (service === undefined) return withEvidence(await podAddressFinding(pod, connection, ward), evidence)
   const ref = refOf(service)
   if (
     port !== undefined &&
@@ -48,10 +43,7 @@ export async function connectionFinding(
       ),
     ]
   const opinion = await ward.ask(ref)
-  const found = through(ref, opinion).map((one) => ({
-    ...one,
-    cause: { ...one.cause, evidence: [...one.cause.evidence, ...evidence] },
-  }))
+  const found = withEvidence(through(ref, opinion), evidence)
   if (found.length > 0) return found
   const { pods } = await podsOf(service, ward)
   const local = localEndpointsFinding(pod, service, pods)
@@ -59,7 +51,8 @@ export async function connectionFinding(
   if (refused) return []
   const asked = port ?? service.spec.ports?.[0]?.port ?? 0
   const dropped = await flowFinding(pod, pods, { service, port: asked }, ward)
-  return dropped === undefined
-    ? []
-    : [{ ...dropped, cause: { ...dropped.cause, evidence: [...dropped.cause.evidence, ...evidence] } }]
+  return dropped === undefined ? [] : withEvidence([dropped], evidence)
 }
+
+const withEvidence = (findings: readonly Finding[], more: readonly string[]): readonly Finding[] =>
+  findings.map((one) => ({ ...one, cause: { ...one.cause, evidence: [...one.cause.evidence, ...more] } }))

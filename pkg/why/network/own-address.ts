@@ -2,7 +2,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, nameOf, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { refOf, SERVICES } from "../reading/kinds.ts"
-import type { Connection } from "./connection.ts"
+import type { Unreached } from "../pod/host-words.ts"
 import { portsIn } from "./service-pods.ts"
 
 /** Whether a host is the pod itself. */
@@ -15,7 +15,7 @@ export const isOwnAddress = (host: string): boolean => /^(?:localhost|127(?:\.\d
 export async function ownAddressFinding(
   pod: Pod,
   container: string,
-  { host, port, refused }: Connection,
+  { host, port, refused }: Unreached,
   line: string,
   ward: Ward,
 ): Promise<readonly Finding[]> {

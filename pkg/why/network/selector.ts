@@ -1,10 +1,19 @@
 import type { Service } from "../../api/core/v1/service/service.ts"
-import { fromLabels, type Labels } from "../../apimachinery/selectors/labels.ts"
+import { fromLabels, type LabelMatcher, type Labels } from "../../apimachinery/selectors/labels.ts"
 import type { KubeObject } from "../../apimachinery/resource.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, mend, nameOf, type Finding } from "../answer.ts"
-import { askThrough, type Ward } from "../doctor.ts"
-import { DAEMON_SETS, DEPLOYMENTS, PODS, refOf, STATEFUL_SETS } from "../reading/kinds.ts"
+import { askThrough, controllerOf, type Ward } from "../doctor.ts"
+import {
+  CONTROLLERS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  JOBS,
+  PODS,
+  refOf,
+  REPLICA_SETS,
+  STATEFUL_SETS,
+} from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
 import { command } from "../command.ts"
 import { changedAt, REACTION_MS, within } from "../under-way.ts"
@@ -22,9 +31,16 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
     ...(await ward.reader.list(DEPLOYMENTS, namespace)),
     ...(await ward.reader.list(STATEFUL_SETS, namespace)),
     ...(await ward.reader.list(DAEMON_SETS, namespace)),
+    // What others own is told of with its owner.
+    ...[
+      ...(await ward.reader.list(REPLICA_SETS, namespace)),
+      ...((await ward.reader.listIfAllowed(CONTROLLERS, namespace)) ?? []),
+      ...(await ward.reader.list(JOBS, namespace)),
+    ].filter((one) => controllerOf(one) === undefined),
   ] as unknown as readonly Templated[]
   const labelsOf = (one: Templated): Labels => one.spec.template?.metadata?.labels ?? {}
   const meant = workloads.find((one) => selector.matches(labelsOf(one)))
+  const ended = await endedFinding(selector, namespace, ward)
   if (meant !== undefined) {
     const { findings } = await askThrough(ward, refOf(meant))
     if (findings.length > 0) return findings
@@ -35,6 +51,7 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
           hints: [command`kubectl scale ${wordsOf(refOf(meant))} --replicas=N`],
         }),
       ]
+    if (ended !== undefined) return [ended]
     // Its selector is right: the workload has no pods at this moment, or is itself being examined.
     const none = finding(
       "pods-not-created",
@@ -46,6 +63,7 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
     )
     return [within(none, ward.reader.now, changedAt(meant), REACTION_MS)]
   }
+  if (ended !== undefined) return [ended]
   const pods = await ward.reader.list(PODS, namespace)
   const all = [
     ...workloads.map((one) => ({ what: nameOf(refOf(one)), name: one.metadata.name, labels: labelsOf(one) })),
@@ -85,6 +103,22 @@ export async function selectorFinding({ metadata, spec }: Service, ward: Ward): 
       },
     ),
   ]
+}
+
+/** Returns that a selector is right, and the pods with its labels have ended; undefined where there are none. */
+async function endedFinding(selector: LabelMatcher, namespace: string, ward: Ward): Promise<Finding | undefined> {
+  const pods = (await ward.reader.list(PODS, namespace)).filter((pod) => selector.matches(pod.metadata.labels))
+  const [first] = pods.toSorted((a, b) =>
+    (b.metadata.creationTimestamp ?? "").localeCompare(a.metadata.creationTimestamp ?? ""),
+  )
+  if (first === undefined) return undefined
+  const [why] = (await askThrough(ward, refOf(first))).findings
+  if (why !== undefined) return why
+  return finding(
+    "pods-ended",
+    `the pods that it selects have ended, such as ${nameOf(refOf(first))}: a Service leads to pods that run`,
+    { chain: [{ object: refOf(first), says: "has ended" }] },
+  )
 }
 
 interface Candidate {

@@ -3,7 +3,7 @@ import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { nearest } from "../../names/suggest.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
-import { NODES, PODS, SECRETS } from "../reading/kinds.ts"
+import { ACCOUNTS, NODES, PODS, SECRETS } from "../reading/kinds.ts"
 import { workloadOf, wordsOf } from "../workload.ts"
 import { pushAll } from "../../lists/push-all.ts"
 import { command } from "../command.ts"
@@ -20,6 +20,14 @@ interface Failure {
 /** What errors of pulls mean; the first that matches counts. The words are those of containerd and of registries. */
 const FAILURES: readonly Failure[] = [
   {
+    code: "registry-proxy",
+    matches: /proxyconnect|proxy authentication required|\b407\b/i,
+    says: (image, registry) =>
+      `the proxy through which the node asks registry ${registry} for image ${image} does not let it through`,
+    hint: (registry) =>
+      `see HTTPS_PROXY and NO_PROXY of the node's runtime; NO_PROXY should have ${registry} if it is reached without the proxy`,
+  },
+  {
     code: "image-rate-limited",
     matches: /toomanyrequests|too many requests|rate.?limit|\b429\b/i,
     says: (image, registry) =>
@@ -33,17 +41,36 @@ const FAILURES: readonly Failure[] = [
     byName: true,
   },
   {
-    code: "registry-certificate",
-    matches: /x509|certificate|tls: /i,
-    says: (image, registry) => `the node does not trust the certificate of registry ${registry} of image ${image}`,
-  },
-  {
     code: "registry-speaks-http",
-    matches: /server gave HTTP response to HTTPS client/i,
+    matches: /server gave HTTP response to HTTPS client|first record does not look like a TLS handshake/i,
     says: (image, registry) =>
       `registry ${registry} of image ${image} speaks HTTP, and the node asks by HTTPS, since it is not configured otherwise`,
     hint: (registry) =>
       `name http://${registry} as the endpoint of a mirror in registries.yaml of the node, or give the registry a certificate`,
+  },
+  {
+    code: "registry-wants-certificate",
+    matches: /remote error: tls: (?:certificate required|bad certificate|unknown certificate)/i,
+    says: (image, registry) =>
+      `registry ${registry} of image ${image} wants a certificate of the node, and does not get one that it accepts`,
+    hint: (registry) => `give the node a certificate for ${registry} (tls of the registry in registries.yaml)`,
+  },
+  {
+    code: "registry-certificate",
+    matches: /certificate has expired|not yet valid/i,
+    says: (image, registry) =>
+      `the certificate of registry ${registry} of image ${image} is not valid at this time: it has expired, or the node's clock is wrong`,
+  },
+  {
+    code: "registry-certificate",
+    matches: /certificate is (?:not )?valid for|doesn't contain any IP SANs|certificate name mismatch/i,
+    says: (image, registry) => `the certificate of registry ${registry} of image ${image} is for another name`,
+    hint: () => "name the registry as its certificate does, or give it a certificate for this name",
+  },
+  {
+    code: "registry-certificate",
+    matches: /x509|certificate|tls: /i,
+    says: (image, registry) => `the node does not trust the certificate of registry ${registry} of image ${image}`,
   },
   {
     code: "registry-failing",
@@ -54,8 +81,37 @@ const FAILURES: readonly Failure[] = [
   {
     code: "registry-unreachable",
     matches:
-      /connection refused|i\/o timeout|deadline exceeded|no route to host|network is unreachable|connection reset/i,
+      /connection refused|i\/o timeout|deadline exceeded|no route to host|network is unreachable|connection reset|TLS handshake timeout/i,
     says: (image, registry) => `the node cannot reach registry ${registry} of image ${image}`,
+  },
+  {
+    code: "registry-breaks-off",
+    matches: /unexpected EOF/i,
+    says: (image, registry) => `the connection to registry ${registry} breaks off while image ${image} is pulled`,
+  },
+  {
+    code: "image-format",
+    matches: /media type \S+ is no longer supported|manifest\.v1\+|unsupported (?:media type|manifest)/i,
+    says: (image) => `image ${image} has a format that the node's runtime does not read (any more)`,
+    hint: () => "build and push it again with present tools: manifests of schema 1 are not read since containerd 2.1",
+  },
+  {
+    code: "image-ids",
+    matches: /lchown[^\n]*invalid argument/i,
+    says: (image) => `image ${image} has files of users that the node cannot have: its runtime has too few user ids`,
+    hint: () =>
+      "give the user of the runtime more ids in /etc/subuid and /etc/subgid, or build the image with lower ones",
+  },
+  {
+    code: "image-signature",
+    matches: /signature (?:verification|validation)|no (?:matching|valid) signatures?|signature (?:is )?required/i,
+    says: (image) => `image ${image} is not taken by the node, which wants a signature that it accepts`,
+  },
+  {
+    code: "image-pulls-limited",
+    matches: /pull QPS exceeded/i,
+    says: (image) =>
+      `the kubelet pulls image ${image} later: it pulls only so many images a second (registryPullQPS, registryBurst)`,
   },
   {
     code: "image-platform",
@@ -130,7 +186,7 @@ export async function imageFinding(
         ]
   const general = [`${command`kubectl set image ${wordsOf(workload.ref)} ${name}=IMAGE`} sets another image`]
   if (reason === "InvalidImageName")
-    return finding("image-name-invalid", `${JSON.stringify(image)} is no name of an image`, {
+    return finding("image-name-invalid", `${JSON.stringify(image)} is no name of an image${nameWords(image, words)}`, {
       evidence,
       mends: byName,
       hints: general,
@@ -172,6 +228,9 @@ export async function imageFinding(
     },
   )
 }
+
+const nameWords = (image: string, words: string): string =>
+  /must be lowercase/.test(words) ? ": only lower case is allowed" : /\s/.test(image) ? ": it has a space in it" : ""
 
 /** Returns an error without the names and URLs in it: an image may be called `rate-limit:429`. */
 function withoutNames(words: string, image: string): string {
@@ -234,16 +293,20 @@ interface Credentials {
 }
 
 /** Returns what is the matter with the pod's credentials for a registry. */
-async function credentials(
-  { spec, metadata }: Pod,
-  registry: string,
-  { reader }: Ward,
-): Promise<Credentials | undefined> {
+async function credentials(pod: Pod, registry: string, { reader }: Ward): Promise<Credentials | undefined> {
+  const { spec, metadata } = pod
   const { namespace = "" } = metadata
   const named = (spec.imagePullSecrets ?? []).map(({ name }) => name ?? "")
   const commandFor = (secret: string) =>
     command`kubectl create secret docker-registry ${secret} -n ${namespace} --docker-server=${registry} --docker-username=USER --docker-password=PASSWORD`
   const create = String(commandFor("NAME"))
+  const late = named.length === 0 ? await secretOfAccount(pod, reader) : undefined
+  if (late !== undefined)
+    return {
+      says: `the pod names no imagePullSecrets: its ServiceAccount has ${late} only since it was made`,
+      hints: ["make the pod anew: it gets the imagePullSecrets that its ServiceAccount has then"],
+      sure: true,
+    }
   if (named.length === 0)
     return {
       says: "the pod names no imagePullSecrets",
@@ -282,6 +345,13 @@ async function credentials(
         hints: [create],
         sure: true,
       }
+}
+
+/** Returns which Secret the account of a pod names, which the pod would have got if it were made now. */
+async function secretOfAccount({ spec, metadata }: Pod, reader: Ward["reader"]): Promise<string | undefined> {
+  const name = spec.serviceAccountName ?? "default"
+  const account = await reader.get(ACCOUNTS, metadata.namespace, name).catch(() => undefined)
+  return account?.imagePullSecrets?.[0]?.name
 }
 
 /** The types of Secrets from which kubelets read credentials. Source: credentialprovider/secrets/secrets.go. */

@@ -1,5 +1,5 @@
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
-import type { Finding } from "../answer.ts"
+import { finding, type Finding } from "../answer.ts"
 import type { Ward } from "../doctor.ts"
 import { dnsBlockedFinding } from "../network/dns-blocked.ts"
 import { nameFinding } from "../network/names.ts"
@@ -9,41 +9,15 @@ import { rightFinding } from "../policy/rights.ts"
 import { missingFileFinding } from "./missing-file.ts"
 import { missingKindFinding } from "./missing-kind.ts"
 import { missingVariableFinding } from "./missing-variable.ts"
+import { unreachedIn, unresolvedName } from "./host-words.ts"
+import { leaseFinding } from "./leader.ts"
 import { ownFinding } from "./own-words.ts"
-
-/** Names of hosts, as clients write them that cannot resolve them. */
-const UNRESOLVED: readonly RegExp[] = [
-  /lookup ([\w.-]+)(?: on [^ ]+)?: no such host/i,
-  /getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)/i,
-  /could not resolve host:? ([\w.-]+)/i,
-  /could not translate host name "([\w.-]+)"/i,
-  /unable to resolve host(?: address)? ['‘"]?([\w.-]+)/i,
-  /bad address '([\w.-]+)'/i,
-  /UnknownHostException: ([\w.-]+)/,
-  /(?:can't|cannot) resolve ['"]?([\w.-]+)/i,
-  /host ['"]([\w.-]+)['"]:? (?:not found|name or service not known)/i,
-  /(?<![\w.-])([\w.-]+): (?:name or service not known|nodename nor servname provided|temporary failure in name resolution)/i,
-  /host not found in upstream "([\w.-]+)/i,
-  /ENOTFOUND ([\w.-]+)/,
-  /server can't find ([\w.-]+): NXDOMAIN/i,
-]
+import { serviceVariableFinding } from "./service-variables.ts"
+import { unexpandedFinding } from "./unexpanded.ts"
 
 /** A DNS server that does not answer: not the name is wrong. */
 const SILENT_DNS =
   /lookup ([\w.-]+)[^\n]*:53: [^\n]*(?:i\/o timeout|timed? ?out)|EAI_AGAIN ([\w.-]+)|(?<![\w.-])([\w.-]+): temporary failure in name resolution|resolv[^\n]{0,40}timed? ?out/i
-
-/** What does not answer: host, port where it is said, and how it fails. */
-const UNREACHED: readonly RegExp[] = [
-  /can't connect to remote host \(([\w.:]+)\)()[^\n]*?(refused|timed? ?out)/i,
-  /failed to connect to ([\w.-]+) port (\d+)[^\n]*?(refused|timed? ?out|couldn't connect)/i,
-  /HTTPS?ConnectionPool\(host='([\w.-]+)', port=(\d+)\)[^\n]*?(refused|timed? ?out)/i,
-  /(?:dial tcp|connect to|connecting to|connection to|reach) (?:https?:\/\/)?\[?([\w.-]+)\]?:(\d+)[^\n]*?(refused|timed? ?out|i\/o timeout|no route)/i,
-  /\/dev\/tcp\/([\w.-]+)\/(\d+): [^\n]*?(refused|timed? ?out|no route)/i,
-  /(ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) ([\w.-]+):(\d+)/,
-  /(?<![\w.-])([\w.-]+):(\d+):? [^\n]*?(connection refused|timed? ?out|no route to host)/i,
-  /host=([\w.-]+)[^\n]*port=(\d+)[^\n]*?(refused|timed? ?out)/i,
-  /"([\w.-]+)"[^\n]*port (\d+) failed: [^\n]*?(refused|timed? ?out)/i,
-]
 
 /** Returns what the last lines of a container's log say about the cluster. */
 export async function logClues(
@@ -73,6 +47,8 @@ const isContinuation = (line: string): boolean =>
   /^(?:\s|at |Caused by|\.\.\. \d+ more|[)\]}]|goroutine \d|created by |exit status|Node\.js v|npm |Traceback)/.test(
     line,
   ) ||
+  // How a program is to be called.
+  /^(?:[Uu]sage\b|Try '|For more information)/.test(line) ||
   line.trim() === "" ||
   // Bash says what failed, and then that nothing did.
   line.endsWith(": Success") ||
@@ -92,31 +68,41 @@ async function clusterClues(pod: Pod, container: string, line: string, ward: War
     (await rightFinding(pod, line, ward)) ??
     (await missingKindFinding(container, line, ward)) ??
     (await missingVariableFinding(pod, container, line, ward)) ??
-    (await missingFileFinding(pod, container, line, ward))
+    (await missingFileFinding(pod, container, line, ward)) ??
+    (await serviceVariableFinding(pod, container, line, ward)) ??
+    unexpandedFinding(pod, container, line) ??
+    (await leaseFinding(pod, container, line, ward))
   if (lacks !== undefined) return [lacks]
   const silent = SILENT_DNS.exec(line)
   const blocked = silent === null ? undefined : await dnsBlockedFinding(pod, line, ward)
   if (blocked !== undefined) return [blocked]
-  for (const pattern of UNRESOLVED) {
-    const name = pattern.exec(line)?.[1]
-    if (name === undefined || /^\d+$/.test(name)) continue
-    const found = await nameFinding(pod, withoutSearch(name, pod.metadata.namespace ?? ""), line, ward)
-    if (found !== undefined) return [found]
-  }
-  for (const pattern of UNREACHED) {
-    const match = pattern.exec(line)
-    if (match === null) continue
-    const [host, port, how] = /^E[A-Z]+$/.test(match[1]!)
-      ? [match[2]!, match[3]!, match[1]!]
-      : [match[1]!, match[2]!, match[3]!]
-    const connection = { host, port: port === "" ? undefined : Number(port), refused: /refused/i.test(how) }
-    const found = isOwnAddress(host)
+  const unresolved = unresolvedName(line)
+  const nameless = unresolved === "" ? [namelessFinding(container, line)] : []
+  const name = unresolved === undefined || unresolved === "" ? undefined : unresolved
+  const unknown =
+    name === undefined
+      ? undefined
+      : await nameFinding(pod, withoutSearch(name, pod.metadata.namespace ?? ""), line, ward)
+  if (unknown !== undefined) return [unknown]
+  for (const connection of unreachedIn(line)) {
+    const found = isOwnAddress(connection.host)
       ? await ownAddressFinding(pod, container, connection, line, ward)
       : await connectionFinding(pod, connection, line, ward)
     if (found.length > 0) return found
   }
-  return []
+  return nameless
 }
+
+/** The C library does not tell the name, nor do many programs that pass on its words. */
+const namelessFinding = (container: string, line: string): Finding =>
+  finding(
+    "name-not-found",
+    `a name that the program of container ${container} asks for does not resolve; it does not tell which`,
+    {
+      evidence: [`log: ${line.trim()}`],
+      hints: ["compare the names in its variables and files with kubectl get services -A"],
+    },
+  )
 
 /** Returns a name without what the resolver has added to it from its search list. */
 const withoutSearch = (name: string, namespace: string): string =>

@@ -8,6 +8,7 @@ import type { Ward } from "../doctor.ts"
 import { CONFIG_MAPS, SECRETS } from "../reading/kinds.ts"
 import { wordsOf, workloadOf } from "../workload.ts"
 import { containerOf } from "./container-of.ts"
+import { serviceVariableNames, strangeServiceFinding } from "./service-variables.ts"
 
 /** How programs say that a variable of their environment is not set. */
 const UNSET: readonly RegExp[] = [
@@ -38,7 +39,10 @@ export async function missingVariableFinding(
   const container = containerOf(pod, containerName)
   if (name === undefined || container === undefined) return undefined
   const given = await variablesOf(pod, container, ward)
-  if (given === undefined || given.includes(name)) return undefined
+  if (given === undefined || given.includes(name) || (await serviceVariableNames(pod, ward)).includes(name))
+    return undefined
+  const strange = await strangeServiceFinding(pod, containerName, name, line, ward)
+  if (strange !== undefined) return strange
   const near = nearest(name, given)
   const { ref } = await workloadOf(pod, ward)
   const message =

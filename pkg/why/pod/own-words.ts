@@ -10,7 +10,9 @@ interface Words {
   readonly and?: RegExp
   readonly code: string
   /** What follows `the program of container c`. */
-  readonly says: string | ((pod: Pod, match: readonly string[]) => string)
+  readonly says: string | ((pod: Pod, match: readonly string[], container: string) => string)
+  /** Whether the pod bears it out; where it does not, the line means something else. */
+  readonly when?: (pod: Pod, container: string) => boolean
   readonly hint?: string | ((pod: Pod, container: string) => string)
 }
 
@@ -28,7 +30,14 @@ const WORDS: readonly Words[] = [
     hint: "let it listen on a higher port; the Service can keep the lower one",
   },
   {
+    words: /(?:bind|listen)[^\n]*cannot assign requested address|EADDRNOTAVAIL/i,
+    code: "address-not-own",
+    says: (_pod, [line]) => `cannot listen at an address that its pod does not have: ${line!.trim()}`,
+    hint: "let it listen at 0.0.0.0, or at the address of the pod (fieldRef status.podIP)",
+  },
+  {
     words: /serviceaccount\/(?:token|ca\.crt)['"]?:? no such file|unable to load in-cluster configuration/i,
+    when: (pod, container) => !hasToken(pod, container),
     code: "token-not-mounted",
     says: ({ spec }) =>
       "wants to ask the API server, and its pod has no token of its service account" +
@@ -40,6 +49,19 @@ const WORDS: readonly Words[] = [
     code: "token-expired",
     says: "uses a token or credentials that are out of date",
     hint: "tokens of service accounts are renewed in their file: the program must read it again",
+  },
+  {
+    words: /the server has asked for the client to provide credentials|invalid bearer token/i,
+    code: "token-refused",
+    says: "is not known to the API server, which does not accept its token: it is out of date, of an account that is gone, or of another cluster",
+    hint: "let it read the token of its pod again, whenever it asks; see where else it takes one from",
+  },
+  {
+    words:
+      /RequestTimeTooSkewed|clock[- ]?skew|token used before issued|token is not (?:yet valid|valid yet)|request time and the current time|\b(?:iat|nbf)\b[^\n]*(?:future|not yet|before)/i,
+    code: "clock-skew",
+    says: (_pod, [line]) => `is refused because its clock differs from that of the server: ${line!.trim()}`,
+    hint: "set the clock of the node (NTP): containers have no clock of their own",
   },
   {
     words:
@@ -67,6 +89,42 @@ const WORDS: readonly Words[] = [
     hint: "see whether it closes its files and connections; the runtime of the node sets the limit",
   },
   {
+    words:
+      /can't start new thread|unable to create (?:new )?native thread|fork: (?:retry: )?Resource temporarily unavailable|pthread_create[^\n]*(?:EAGAIN|Resource temporarily unavailable)|failed to create new OS thread|can(?:no|')t fork/i,
+    code: "process-ids-used-up",
+    says: "can start no more processes or threads: it has as many as its pod or its node may have",
+    hint: "see why it starts so many; podPidsLimit of the kubelet, and the node's own limit, say how many there may be",
+  },
+  {
+    words: /leader ?election lost|failed to renew lease/i,
+    code: "leader-lost",
+    says: "gave up because it could not renew its lease in time, by which it leads",
+    hint: "see whether the API server answered slowly then, and whether its CPU limit slows it down",
+  },
+  {
+    words: /too many (?:clients already|connections)|remaining connection slots|max number of clients reached/i,
+    code: "server-connections-used-up",
+    says: (_pod, [line]) => `is refused by a server that has as many connections as it may: ${line!.trim()}`,
+    hint: "use fewer connections (a pool, fewer replicas), or let the server have more",
+  },
+  {
+    words:
+      /remote error: tls: (?:bad certificate|certificate required|unknown certificate)|alert (?:bad certificate|certificate required)/i,
+    code: "client-certificate-refused",
+    says: (_pod, [line]) =>
+      /handshake error from/i.test(line!)
+        ? "is asked by clients that do not trust its certificate"
+        : "is refused by a server that does not accept its certificate, or wants one and gets none",
+    hint: "compare the certificates of both sides with the authorities that the other one trusts",
+  },
+  {
+    words:
+      /unknown (?:shorthand )?flag|flag provided but not defined|unrecognized (?:option|argument)|unknown (?:command-line )?option|(?:illegal|invalid) option|unexpected argument/i,
+    code: "arguments-refused",
+    says: (pod, [line], container) => `does not take its arguments: ${line!.trim()}${argumentsOf(pod, container)}`,
+    hint: "correct command and args of the container, or use a version of the image that knows them",
+  },
+  {
     words: /JavaScript heap out of memory|OutOfMemoryError: (?:Java heap space|GC overhead|Metaspace)/,
     code: "heap-used-up",
     says: "has used up its heap, whose size it limits itself: not the memory limit of the container ended it",
@@ -87,9 +145,17 @@ const WORDS: readonly Words[] = [
   },
   {
     words: /lost\+found/,
+    and: /not empty|mount point|contains|has files|already exists/i,
     code: "volume-not-empty",
     says: "wants an empty folder, and its volume has the folder lost+found, as each new ext4 file system",
     hint: "let it use a folder in the volume: subPath of the volumeMount, or a setting such as PGDATA",
+  },
+  {
+    words:
+      /RTNETLINK answers: Operation not permitted|(?:iptables|ip6tables|nft)\b[^\n]*(?:permission denied|must be root|not permitted)|(?:^|[\s:])(?:mount|umount|unshare|setns|ptrace|mlock|bpf|sethostname|settimeofday|clock_settime|modprobe|sysctl|socket)(?:\([^)\n]*\))?: [^\n]*(?:operation not permitted|EPERM)/i,
+    code: "capability-missing",
+    says: (_pod, [line]) => `does what its container may not: ${line!.trim()}`,
+    hint: "give the container the capability (securityContext.capabilities.add, such as NET_ADMIN or SYS_ADMIN), or leave it out",
   },
   {
     words: /permission denied|EACCES|operation not permitted|EPERM/i,
@@ -103,6 +169,13 @@ const WORDS: readonly Words[] = [
     code: "read-only-file-system",
     says: "writes where it may not: the file system is read-only",
     hint: "mount an emptyDir where it writes, or leave out readOnlyRootFilesystem",
+  },
+  {
+    words:
+      /not yet valid: current time \S+ is before|certificate is not yet valid|CERT_NOT_YET_VALID|CertificateNotYetValid/i,
+    code: "certificate-not-yet-valid",
+    says: "meets a certificate that is not valid yet: it begins later, or the clock of the node is behind",
+    hint: "compare the clock of the node with the dates of the certificate",
   },
   {
     words: /certificate (?:has|is) expired|CERT_HAS_EXPIRED|CertificateExpiredException/i,
@@ -142,11 +215,13 @@ export function ownFinding(pod: Pod, container: string, line: string): Finding |
   if (/exec format error/i.test(line)) return platformFinding(container, evidence)
   const script = /^exec (\/[^\s:"]+): no such file or directory/.exec(line)?.[1]
   if (script !== undefined) return interpreterFinding(container, script, evidence)
-  const found = WORDS.find(({ words, and }) => words.test(line) && and?.test(line) !== false)
+  const found = WORDS.find(
+    ({ words, and, when }) => words.test(line) && and?.test(line) !== false && when?.(pod, container) !== false,
+  )
   if (found === undefined) return undefined
   const { words, code, says, hint } = found
   const match = words.exec(line) ?? [line]
-  const said = typeof says === "string" ? says : says(pod, [line, ...match.slice(1)])
+  const said = typeof says === "string" ? says : says(pod, [line, ...match.slice(1)], container)
   return finding(code, `the program of container ${container} ${said}`, {
     evidence,
     hints: hint === undefined ? [] : [typeof hint === "string" ? hint : hint(pod, container)],
@@ -161,4 +236,20 @@ function secretsOf(pod: Pod, name: string): readonly string[] {
     ...envFrom.flatMap(({ secretRef }) => secretRef?.name ?? []),
   ]
   return [...new Set(names)].map((one) => `Secret ${one}`)
+}
+
+/** Where the token of a pod's service account is mounted. */
+const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+const hasToken = (pod: Pod, name: string): boolean =>
+  containerOf(pod, name)?.volumeMounts?.some(({ mountPath }) => mountPath === TOKEN_PATH) === true
+
+/** How many letters of arguments are shown. */
+const LONGEST = 200
+
+function argumentsOf(pod: Pod, name: string): string {
+  const { command = [], args = [] } = containerOf(pod, name) ?? {}
+  const all = [...command, ...args].join(" ")
+  if (all === "") return ""
+  return `; its container has ${args.length > 0 ? "args" : "command"} ${all.length > LONGEST ? `${all.slice(0, LONGEST)}…` : all}`
 }

@@ -191,7 +191,6 @@ async function terminating(pod: Pod, ward: Ward): Promise<Opinion> {
         hints: [...one.hints, `if the node never comes back: ${force} (what ran there may still run)`],
       })),
     )
-  if ((pod.metadata.finalizers ?? []).length > 0) return unwell("is being deleted", [])
   return unwell("is being deleted", [
     finding(
       "termination-late",

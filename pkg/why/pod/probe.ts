@@ -1,3 +1,4 @@
+import { isOwnAddress } from "../network/own-address.ts"
 import type { Container } from "../../api/core/v1/container/container.ts"
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { finding, mend, type Finding, type Mend } from "../answer.ts"
@@ -41,6 +42,21 @@ export async function probeFinding(
       "port-name",
       `asks port ${JSON.stringify(port)}, and the container has no port of this name${names.length === 0 ? "" : `, but ${names.join(", ")}`}`,
     )
+  const host = http?.host ?? declared?.tcpSocket?.host
+  if (host)
+    return make(
+      "host",
+      `asks the host ${host}, and not the pod` +
+        (isOwnAddress(host) ? ": for the kubelet, which asks, that is the node itself" : ""),
+      await handlerMends(
+        pod,
+        container,
+        probe,
+        http === undefined ? { tcpSocket: { host: null } } : { httpGet: { host: null } },
+        "asks the pod instead",
+        ward,
+      ),
+    )
   if (/connection refused|ECONNREFUSED/i.test(said)) {
     const number = ports.find((one) => one.name === port)?.containerPort ?? Number(port)
     const isDeclared = ports.some(({ containerPort }) => containerPort === number)
@@ -69,6 +85,17 @@ export async function probeFinding(
     ])
   if (status === "401" || status === "403")
     return make("status", `asks for ${http?.path ?? "/"}, and the program answers ${status}: it wants credentials`)
+  const isHttp = http !== undefined && http.scheme !== "HTTPS"
+  const toHttps = () =>
+    handlerMends(pod, container, probe, { httpGet: { scheme: "HTTPS" } }, "speaks HTTPS instead", ward)
+  if (status === "400" && isHttp && /443$|https|tls/i.test(`${port} ${names.join(" ")}`))
+    return make(
+      "scheme",
+      `speaks HTTP, and the program answers 400: perhaps port ${port} speaks HTTPS`,
+      [],
+      false,
+      (await toHttps()).map(({ command: one, says }) => `${String(one)} ${says}`),
+    )
   if (status !== undefined)
     return make(
       "status",
@@ -86,6 +113,9 @@ export async function probeFinding(
     )
   if (/responded with "([A-Z_]+)"/.test(said))
     return make("status", `asks gRPC for its health, and the program answers ${/"([A-Z_]+)"/.exec(said)![1]!}`)
+  // A TLS server that is asked for something else answers with an alert, which begins with 0x15.
+  if (/malformed HTTP response "?\\x15\\x03/i.test(said) && isHttp)
+    return make("scheme", "speaks HTTP with a port that speaks HTTPS", await toHttps())
   if (/malformed HTTP response/i.test(said)) return make("scheme", "speaks HTTP with a port that does not")
   const absent = /exec: "([^"]+)": (?:executable file not found|stat [^:]*: no such file)/.exec(said)?.[1]
   if (declared?.exec !== undefined && absent !== undefined)

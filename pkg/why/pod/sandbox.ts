@@ -82,10 +82,14 @@ const KNOWN: readonly Known[] = [
   },
 ]
 
+const WAITS = /^Unable to attach or mount volumes: .*(?:timed out waiting for the condition|deadline exceeded)/s
+
 /** Returns why the kubelet does not get as far as the containers, by its last Events. */
 export async function sandboxFindings(pod: Pod, ward: Ward): Promise<readonly Finding[]> {
   const events = (await eventsOf(ward.reader, pod)).filter(({ reason = "" }) => REASONS[reason] !== undefined)
-  const [event] = events.toSorted((a, b) => seenAt(b) - seenAt(a))
+  const sorted = events.toSorted((a, b) => seenAt(b) - seenAt(a))
+  // That the kubelet waits for volumes says nothing of why; what failed meanwhile does.
+  const event = sorted.find(({ message = "" }) => !WAITS.test(message)) ?? sorted[0]
   if (event === undefined) return []
   const { reason = "", message = "" } = event
   const evidence = [eventLine(event)]

@@ -2,7 +2,7 @@ import type { PodDisruptionBudget } from "../../api/policy/v1/poddisruptionbudge
 import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import { fromLabelSelector } from "../../apimachinery/selectors/labels.ts"
 import { finding, type Finding } from "../answer.ts"
-import { doctor, healthy, unwell, type Ward } from "../doctor.ts"
+import { controllerOf, doctor, healthy, unwell, type Ward } from "../doctor.ts"
 import { BUDGETS, PODS } from "../reading/kinds.ts"
 import { podFindings } from "../workloads/pods.ts"
 
@@ -43,6 +43,19 @@ export async function blockFindings(
     ({ type, status, reason }) => type === "DisruptionAllowed" && status === "False" && reason === "SyncFailed",
   )
   if (failed !== undefined) return [finding("budget-failed", `${words} cannot be reckoned: ${failed.message ?? ""}`)]
+  if (expectedPods === 0 && pods.some((pod) => controllerOf(pod) === undefined))
+    return [
+      finding(
+        "budget-unmanaged-pods",
+        `${words} never lets a pod be evicted: pods that it selects have no controller, which would say how many there should be`,
+        {
+          evidence: pods.slice(0, 3).map(({ metadata }) => `pod ${metadata.name} has no controller`),
+          hints: [
+            "use minAvailable with a number instead of maxUnavailable or a percentage, or run the pods by a controller",
+          ],
+        },
+      ),
+    ]
   if (expectedPods <= desiredHealthy && expectedPods > 0) {
     const rule =
       budget.spec.maxUnavailable === undefined

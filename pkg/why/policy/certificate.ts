@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto"
+import { keyPairWarnings } from "../../api/core/v1/secret/key-pair-warnings.ts"
 import type { Secret } from "../../api/core/v1/secret/secret.ts"
 import { humanDuration } from "../../apimachinery/scalars/time.ts"
 import { finding, type Finding } from "../answer.ts"
@@ -36,6 +37,11 @@ export function certificateFinding(secret: Secret, now: number, hosts: readonly 
       `the certificate of ${what} is valid only from ${certificate.validFrom} on`,
       { evidence },
     )
+  if (keyPairWarnings(secret.data).some((warning) => warning.includes("does not match")))
+    return finding("certificate-key", `the key of ${what} (tls.key) is not that of its certificate (tls.crt)`, {
+      evidence,
+      hints: ["put the key into the Secret with which the certificate was requested"],
+    })
   const wrong = hosts.find((host) => certificate.checkHost(host.replace(/^\*\./, "x.")) === undefined)
   if (wrong !== undefined)
     return finding(

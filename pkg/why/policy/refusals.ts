@@ -87,6 +87,15 @@ const REFUSERS: readonly Refuser[] = [
     },
   },
   {
+    // Source: apiserver plugin/policy/mutating/dispatcher.go.
+    words: /(?:^|: )policy '([^']+)' with binding '([^']+)' denied request: (.*)$/s,
+    explain: ([, policy = "", binding = "", says = ""], { what, evidence }) =>
+      finding("admission-policy", `MutatingAdmissionPolicy ${policy} (binding ${binding}) refuses ${what}: ${says}`, {
+        evidence,
+        hints: ["correct the expression of the policy, or set failurePolicy: Ignore in it"],
+      }),
+  },
+  {
     words: /admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)$/s,
     explain: ([, name = "", says = "without explanation"], { what, evidence }) =>
       finding("webhook-denied", `admission webhook ${name} refuses ${what}: ${says}`, { evidence }),

@@ -21,7 +21,7 @@ export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<
   // Logs in JSON escape the quotes.
   const text = line.replaceAll('\\"', '"')
   const match = FORBIDDEN.exec(text)
-  if (match === null) return undefined
+  if (match === null) return pathRightFinding(pod, text, ward)
   const [, user = "", verb = "", resource = "", group = "", namespace] = match
   const object = NAMED.exec(text.slice(0, match.index))?.[1]
   const right = { verb, resource, group, namespace, ...(object === undefined ? {} : { object }) }
@@ -54,6 +54,43 @@ export async function rightFinding(pod: Pod, line: string, ward: Ward): Promise<
             : []),
       ],
       mends,
+    },
+  )
+}
+
+/** The words for a path that is no object, such as /metrics. */
+const FORBIDDEN_PATH = /User "system:serviceaccount:([^":]+):([^"]+)" cannot (\w+) path "([^"]+)"/
+
+/** Returns which right for a path a service account lacks; undefined for other lines. */
+async function pathRightFinding(pod: Pod, text: string, { reader }: Ward): Promise<Finding | undefined> {
+  const [, namespace, account, verb = "", path = ""] = FORBIDDEN_PATH.exec(text) ?? []
+  if (namespace === undefined || account === undefined) return undefined
+  const roles = ((await reader.listIfAllowed(CLUSTER_ROLES)) ?? []).filter(({ rules }) =>
+    rules?.some(({ verbs = [], nonResourceURLs = [] }) => verbs.includes(verb) && nonResourceURLs.includes(path)),
+  )
+  const holder = roles.find(({ metadata }) => !metadata.name?.startsWith("system:"))?.metadata.name
+  const isOwn = namespace === pod.metadata.namespace && account === (pod.spec.serviceAccountName ?? "default")
+  const name = holder ?? `${account}${path.replaceAll(/[^a-z0-9]+/gi, "-").replace(/-$/, "")}-${verb}`.toLowerCase()
+  const subject = `${namespace}:${account}`
+  const bound = `${account}-${name}`
+  const bind = command`kubectl create clusterrolebinding ${bound} --clusterrole=${name} --serviceaccount=${subject}`
+  const make = command`kubectl create clusterrole ${name} --verb=${verb} --non-resource-url=${path}`
+  return finding(
+    "right-missing",
+    `ServiceAccount ${namespace}/${account} needs ${verb} on the path ${path}, and has no such right; ` +
+      (holder === undefined ? "no role has it" : `ClusterRole ${holder} has it, and is not bound to it`),
+    {
+      evidence: [`log: ${text.trim()}`],
+      mends: isOwn
+        ? [
+            mend(
+              holder === undefined ? command`${make} && ${bind}` : bind,
+              holder === undefined
+                ? "gives the account this right and no other"
+                : `gives the account all rights of ClusterRole ${holder}`,
+            ),
+          ]
+        : [],
     },
   )
 }

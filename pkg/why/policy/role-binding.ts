@@ -20,10 +20,14 @@ async function examine({ metadata, roleRef, subjects = [] }: RoleBinding | Clust
           absent.findings.map((one): Finding => ({ ...one, weight: "note" })),
         )
   const there = (await ward.reader.listIfAllowed(kind, namespace)) ?? []
-  const near = nearest(
-    roleRef.name,
-    there.map((one) => one.metadata.name ?? ""),
-  )
+  // Whoever may make roles may make very many, and as many bindings.
+  const near =
+    there.length > MOST_COMPARED
+      ? undefined
+      : nearest(
+          roleRef.name,
+          there.map((one) => one.metadata.name ?? ""),
+        )
   const missing = finding(
     "role-missing",
     `${roleRef.kind} ${roleRef.name}, which it binds, does not exist${namespace === undefined ? "" : ` in namespace ${namespace}`}: it gives no right` +
@@ -32,6 +36,9 @@ async function examine({ metadata, roleRef, subjects = [] }: RoleBinding | Clust
   )
   return unwell(summary, [missing, ...absent.findings])
 }
+
+/** With so many roles at most the name of a missing one is compared. */
+const MOST_COMPARED = 200
 
 type Subjects = NonNullable<RoleBinding["subjects"]>
 

@@ -2,21 +2,24 @@ import type { MutatingWebhookConfiguration } from "../../api/admissionregistrati
 import type { ValidatingWebhookConfiguration } from "../../api/admissionregistration/v1/validatingwebhookconfiguration.ts"
 import { finding, type Finding, type Opinion } from "../answer.ts"
 import { behind, doctor, healthy, unwell, type Ward } from "../doctor.ts"
-import { MUTATING_WEBHOOKS, refTo, SERVICES, VALIDATING_WEBHOOKS } from "../reading/kinds.ts"
+import { MUTATING_WEBHOOKS, refOf, refTo, SERVICES, VALIDATING_WEBHOOKS } from "../reading/kinds.ts"
 import { command } from "../command.ts"
+import { webhookPortFinding } from "./webhook-port.ts"
 
 type Configuration = ValidatingWebhookConfiguration | MutatingWebhookConfiguration
 
 /** Returns whether the servers of webhooks are there: nobody says so of them before a request needs one. */
-async function examine({ metadata, kind, webhooks = [] }: Configuration, ward: Ward): Promise<Opinion> {
+async function examine(object: Configuration, ward: Ward): Promise<Opinion> {
+  const { metadata, kind, webhooks = [] } = object
   const findings: Finding[] = []
-  for (const { name, clientConfig, failurePolicy } of webhooks) {
+  for (const [index, { name, clientConfig, failurePolicy }] of webhooks.entries()) {
     const { service } = clientConfig ?? {}
     if (service === undefined) continue
     const ref = refTo(SERVICES, service.namespace, service.name)
     const weight = failurePolicy === "Ignore" ? "note" : "broken"
     const removal = command`kubectl delete ${kind.toLowerCase()} ${metadata.name ?? ""}`
-    if ((await ward.reader.get(SERVICES, service.namespace, service.name)) === undefined) {
+    const found = await ward.reader.get(SERVICES, service.namespace, service.name)
+    if (found === undefined) {
       findings.push(
         finding(
           "webhook-down",
@@ -30,6 +33,8 @@ async function examine({ metadata, kind, webhooks = [] }: Configuration, ward: W
       )
       continue
     }
+    const closed = webhookPortFinding(refOf(object), index, { name, port: service.port }, found)
+    if (closed !== undefined) findings.push({ ...closed, weight })
     const { summary, findings: own } = await ward.ask(ref)
     for (const one of own)
       if (one.weight !== "note")

@@ -4,6 +4,7 @@ import { isPodReady } from "../../pods/pod-state.ts"
 import { finding, nameOf, type Finding, type ObjectRef } from "../answer.ts"
 import { behind, isSame, through, type Ward } from "../doctor.ts"
 import { podsOf } from "../network/service-pods.ts"
+import { webhookPortFinding } from "./webhook-port.ts"
 import { MUTATING_WEBHOOKS, refOf, refTo, SERVICES, VALIDATING_WEBHOOKS } from "../reading/kinds.ts"
 
 /** A call of an admission webhook that failed. */
@@ -42,6 +43,13 @@ export async function webhookFinding({ name, says, object, what, evidence, ward 
         ],
       },
     )
+  const asks =
+    where === undefined ? undefined : await ward.reader.get(SERVICES, where.service.namespace, where.service.name)
+  const closed =
+    where === undefined || asks === undefined
+      ? undefined
+      : webhookPortFinding(where.configuration, where.index, { name, port: where.port }, asks)
+  if (closed !== undefined) return { ...closed, cause: { ...closed.cause, evidence } }
   const cause = where === undefined ? undefined : await serverFinding(where.service, where.configuration, ward)
   if (cause !== undefined)
     return { ...cause, cause: { ...cause.cause, evidence: [...cause.cause.evidence, ...evidence] } }
@@ -56,6 +64,9 @@ export async function webhookFinding({ name, says, object, what, evidence, ward 
 
 interface Place {
   readonly configuration: ObjectRef
+  /** Which of its webhooks it is. */
+  readonly index: number
+  readonly port: number | undefined
   readonly service: ObjectRef
 }
 
@@ -63,9 +74,15 @@ interface Place {
 async function placeOf(name: string, { reader }: Ward): Promise<Place | undefined> {
   for (const kind of [VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS])
     for (const configuration of (await reader.listIfAllowed(kind)) ?? []) {
-      const service = configuration.webhooks?.find((one) => one.name === name)?.clientConfig?.service
+      const index = configuration.webhooks?.findIndex((one) => one.name === name) ?? -1
+      const service = configuration.webhooks?.[index]?.clientConfig?.service
       if (service !== undefined)
-        return { configuration: refOf(configuration), service: refTo(SERVICES, service.namespace, service.name) }
+        return {
+          configuration: refOf(configuration),
+          index,
+          port: service.port,
+          service: refTo(SERVICES, service.namespace, service.name),
+        }
     }
   return undefined
 }

@@ -10,6 +10,8 @@ export interface WhyApi {
   get(path: string, accept?: string): Promise<{ readonly code: number; readonly text: string }>
   /** Milliseconds since the epoch. */
   now(): number
+  /** Lets everything else run, where it is a server that looks at its own cluster. */
+  turn?(): Promise<void>
 }
 
 /** Something could not be read, and what depends on it cannot be told. */
@@ -33,6 +35,11 @@ export class Reader {
   constructor(api: WhyApi) {
     this.#api = api
     this.now = api.now()
+  }
+
+  /** Lets others have their turn: what is asked of lists that were read waits for nothing. */
+  async turn(): Promise<void> {
+    await this.#api.turn?.()
   }
 
   /** Returns an object; undefined when there is none. @throws CannotRead */

@@ -1,6 +1,6 @@
 import type { HorizontalPodAutoscaler } from "../../api/autoscaling/v2/horizontalpodautoscaler.ts"
 import { nearest } from "../../names/suggest.ts"
-import { finding, mend, type Finding, type ObjectRef } from "../answer.ts"
+import { finding, mend, type Finding, type Mend, type ObjectRef } from "../answer.ts"
 import { doctor, healthy, through, unwell, type Ward } from "../doctor.ts"
 import { eventLine, eventsOf } from "../events.ts"
 import { API_SERVICES, AUTOSCALERS, refOf, refTo } from "../reading/kinds.ts"
@@ -57,14 +57,21 @@ async function targetFinding(
   { reader }: Ward,
 ): Promise<Finding> {
   const { kind, name, apiVersion = "v1" } = spec.scaleTargetRef
-  if (/no matches for kind/i.test(message))
+  if (/no matches for kind/i.test(message)) {
+    const kinds = (await reader.served().catch(() => [])).filter((one) => one.kind.toLowerCase() === kind.toLowerCase())
+    const meant = kinds.find((one) => one.apiVersion === apiVersion) ?? (kinds.length === 1 ? kinds[0] : undefined)
     return finding(
       "autoscaler-target-missing",
-      `its target is of a kind that is not served: ${kind} of ${apiVersion}`,
+      `its target is of a kind that is not served: ${kind} of ${apiVersion}${meant === undefined ? "" : `; perhaps ${meant.kind} of ${meant.apiVersion} is meant`}`,
       {
         evidence: [message],
+        mends:
+          meant === undefined
+            ? []
+            : [retargeted({ spec, metadata }, { kind: meant.kind, apiVersion: meant.apiVersion })],
       },
     )
+  }
   if (/not found/i.test(message)) {
     const served = await reader.kindOf({ apiVersion, kind }).catch(() => undefined)
     const there = served === undefined ? [] : ((await reader.listIfAllowed(served, metadata.namespace)) ?? [])
@@ -79,6 +86,15 @@ async function targetFinding(
   }
   return finding("autoscaler-cannot-scale", `it cannot scale ${kind} ${name}: ${message}`, { evidence: [message] })
 }
+
+const retargeted = (
+  { spec, metadata }: Pick<HorizontalPodAutoscaler, "spec" | "metadata">,
+  change: Partial<HorizontalPodAutoscaler["spec"]["scaleTargetRef"]>,
+): Mend =>
+  mend(
+    command`kubectl patch hpa ${metadata.name ?? ""} -n ${metadata.namespace ?? ""} --type=merge -p ${JSON.stringify({ spec: { scaleTargetRef: { ...spec.scaleTargetRef, ...change } } })}`,
+    "names the target by its kind",
+  )
 
 /** The words of clients of the metrics APIs that get nothing. */
 const NO_METRICS =

@@ -1,3 +1,4 @@
+import type { Pod } from "../../api/core/v1/pod/pod.ts"
 import type { Job } from "../../api/batch/v1/job.ts"
 import { humanDuration, parseTime } from "../../apimachinery/scalars/time.ts"
 import { finding, mend, type Finding } from "../answer.ts"
@@ -6,10 +7,12 @@ import { eventLine, eventsOf, seenAt } from "../events.ts"
 import { pullFailure } from "../pod/image.ts"
 import { EVENTS, JOBS, refOf } from "../reading/kinds.ts"
 import { wordsOf } from "../workload.ts"
+import { podCondition } from "../../pods/pod-state.ts"
+import { queuedFindings } from "./queue.ts"
 import { creationFinding } from "./creation.ts"
 import { podFindings, podsOfOwner } from "./pods.ts"
 import { command } from "../command.ts"
-import { changedAt, USUAL_MS, within } from "../under-way.ts"
+import { changedAt, latest, USUAL_MS, within } from "../under-way.ts"
 
 /** The managedBy of Jobs that the Job controller runs; those without one are its, too. */
 const OWN = "kubernetes.io/job-controller"
@@ -20,6 +23,8 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
   if (is("Complete") !== undefined) return healthy("is complete")
   const failed = is("Failed") ?? is("FailureTarget")
   const pods = await podsOfOwner(job, ward)
+  const queued = spec.suspend === true ? await queuedFindings(job, ward) : []
+  if (queued.length > 0) return unwell("waits in a queue", queued)
   if (spec.suspend === true)
     return unwell("is suspended", [
       finding("job-suspended", "it is suspended, so it runs no pods", {
@@ -76,6 +81,8 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
   const { active = 0, succeeded = 0, failed: failures = 0 } = status
   const summary = `${succeeded} of ${spec.completions ?? 1} pods have ended with success, ${active} run${failures > 0 ? `, ${failures} failed` : ""}`
   const creation = active === 0 ? await creationFinding(job, "a pod", ward) : undefined
+  const past = creation === undefined && active > 0 ? await pastFailures(pods, ward) : undefined
+  if (past !== undefined) return healthy(summary, past)
   const findings: Finding[] = [...(creation === undefined ? [] : [creation]), ...(await podFindings(pods, ward))]
   if (findings.length > 0) return unwell(summary, findings)
   // It goes on with fewer pods at a time than it may have.
@@ -84,6 +91,33 @@ export const jobDoctor = doctor(JOBS, async (job, ward) => {
   const since = parseTime(status.startTime ?? "")
   return healthy(`${summary}${since === undefined ? "" : `, for ${humanDuration(ward.reader.now - since)}`}`, notes)
 })
+
+/** How much longer than a failed pod its successor must have run to count as better, in milliseconds. */
+const MARGIN_MS = 30_000
+
+/**
+ * Returns why earlier pods of a Job failed, as notes, where those that run now are well: they run for longer than the
+ * failed ones did, or what ended these was not their program. Undefined where it is not so, or none failed.
+ */
+async function pastFailures(pods: readonly Pod[], ward: Ward): Promise<readonly Finding[] | undefined> {
+  const failed = pods.filter(({ status }) => status.phase === "Failed")
+  const live = pods.filter(({ status }) => status.phase === "Running")
+  if (failed.length === 0 || live.length === 0) return undefined
+  const ages = live.map(({ status }) => ward.reader.now - (parseTime(status.startTime ?? "") ?? ward.reader.now))
+  // One that was deleted and is still there is held by somebody.
+  const isPast = (pod: Pod) =>
+    pod.metadata.deletionTimestamp === undefined &&
+    (podCondition(pod, "DisruptionTarget")?.status === "True" ||
+      ages.every((age) => age > 2 * lifetimeOf(pod) + MARGIN_MS))
+  if (!failed.every(isPast) || (await podFindings(live, ward)).length > 0) return undefined
+  return (await podFindings(failed, ward)).map((one): Finding => ({ ...one, weight: "note" }))
+}
+
+/** How long the containers of a pod ran, in milliseconds. */
+const lifetimeOf = ({ status }: Pod): number => {
+  const ends = (status.containerStatuses ?? []).map(({ state }) => parseTime(state?.terminated?.finishedAt ?? ""))
+  return (latest(ends) ?? Infinity) - (parseTime(status.startTime ?? "") ?? 0)
+}
 
 /** Returns that no pod of a Job whose time was over got its image: such pods are gone, and their Events are left. */
 async function neverStarted({ metadata }: Job, { reader }: Ward): Promise<readonly Finding[]> {

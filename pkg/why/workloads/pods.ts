@@ -18,10 +18,10 @@ export const podsOfOwner = async (owner: KubeObject, { reader }: Ward): Promise<
 /** Returns why pods are not ready, each cause once: with the first pod that has it. */
 export async function podFindings(pods: readonly Pod[], ward: Ward): Promise<readonly Finding[]> {
   const bad = pods.filter((pod) => !isPodReady(pod) && (!isPodTerminal(pod) || pod.status.phase === "Failed"))
-  // Pods that are going away say least about those that are wanted.
-  const ordered = [...bad, ...pods.filter((pod) => isPodReady(pod))].toSorted(
-    (a, b) => Number(a.metadata.deletionTimestamp !== undefined) - Number(b.metadata.deletionTimestamp !== undefined),
-  )
+  // Pods that are going away say least about those that are wanted, and those that were replaced less than the others.
+  const rank = ({ metadata, status }: Pod) =>
+    metadata.deletionTimestamp !== undefined ? 2 : status.phase === "Failed" ? 1 : 0
+  const ordered = [...bad, ...pods.filter((pod) => isPodReady(pod))].toSorted((a, b) => rank(a) - rank(b))
   const findings: Finding[] = []
   const counts = new Map<string, number>()
   for (const pod of ordered.slice(0, MOST)) {

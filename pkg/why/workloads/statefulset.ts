@@ -4,7 +4,7 @@ import { pushAll } from "../../lists/push-all.ts"
 import { isPodReady } from "../../pods/pod-state.ts"
 import { finding, mend, type Finding } from "../answer.ts"
 import { askThrough, doctor, healthy, unwell, type Ward } from "../doctor.ts"
-import { refOf, SERVICES, STATEFUL_SETS } from "../reading/kinds.ts"
+import { CLAIMS, refOf, refTo, SERVICES, STATEFUL_SETS } from "../reading/kinds.ts"
 import { creationFinding } from "./creation.ts"
 import { notCreated, podFindings, podsOfOwner, timesOf } from "./pods.ts"
 import { command } from "../command.ts"
@@ -35,6 +35,7 @@ export const statefulSetDoctor = doctor(STATEFUL_SETS, async (set, ward) => {
       findings.push({ ...one, cause: { ...one.cause, evidence: [...one.cause.evidence, ...waits] } })
   } else for (const one of await podFindings(pods, ward)) findings.push(one)
   if (creation !== undefined) findings.push(creation)
+  if (findings.length === 0 && pods.length < wanted) pushAll(findings, await endingClaims(set, pods, ward))
   if (findings.length > 0) return unwell(summary, findings)
   const late = ready >= wanted ? updateFinding(set, pods, ward) : undefined
   if (late !== undefined && late.weight !== "note") return unwell(summary, [late])
@@ -68,6 +69,29 @@ function outdatedFinding({ spec, status }: StatefulSet, { metadata }: Pod): read
       },
     ),
   ]
+}
+
+/** Returns what holds claims that are being deleted: a pod of the same number is not made before they are gone. */
+async function endingClaims(set: StatefulSet, pods: readonly Pod[], ward: Ward): Promise<readonly Finding[]> {
+  const { namespace = "", name = "" } = set.metadata
+  const start = set.spec.ordinals?.start ?? 0
+  const ordinals = Array.from({ length: set.spec.replicas ?? 1 }, (_, index) => index + start)
+  const missing = ordinals.find((ordinal) => !pods.some((pod) => ordinalOf(pod) === ordinal))
+  const findings: Finding[] = []
+  for (const template of missing === undefined ? [] : (set.spec.volumeClaimTemplates ?? [])) {
+    const ref = refTo(CLAIMS, namespace, `${template.metadata?.name ?? ""}-${name}-${missing}`)
+    const claim = await ward.reader.get(CLAIMS, namespace, ref.name)
+    if (claim?.metadata.deletionTimestamp === undefined) continue
+    for (const one of (await askThrough(ward, ref)).findings)
+      findings.push({
+        ...one,
+        cause: {
+          ...one.cause,
+          evidence: [`pod ${name}-${missing} is made when claim ${ref.name} is gone`, ...one.cause.evidence],
+        },
+      })
+  }
+  return findings
 }
 
 /** A new template that is not rolled out. */

@@ -1,4 +1,5 @@
 import type { Node } from "../../../api/core/v1/node/node.ts"
+import type { Taint } from "../../../api/core/v1/node/nodespec.ts"
 import { TAINT, untolerated } from "../../../api/core/v1/node/taints.ts"
 import type { Pod } from "../../../api/core/v1/pod/pod.ts"
 import {
@@ -158,7 +159,7 @@ function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[]
     else
       found.push({
         code: "taint-not-tolerated",
-        says: `has the taint ${key}${value === "" ? "" : `=${value}`}:${effect}, which the pod does not tolerate`,
+        says: `has the taint ${key}${value === "" ? "" : `=${value}`}:${effect}, which the pod does not tolerate${nearToleration(taint, tolerations)}`,
         // What a controller has set it sets again.
         ...(OF_CONTROLLER.test(key)
           ? {}
@@ -171,6 +172,15 @@ function taintObstacles(pod: Pod, node: Node): readonly Omit<Obstacle, "node">[]
       })
   }
   return found
+}
+
+/** How a toleration of the same key differs from a taint. */
+function nearToleration({ key, value = "" }: Taint, tolerations: Pod["spec"]["tolerations"] = []): string {
+  const near = tolerations.find((one) => one.key === key)
+  if (near === undefined) return ""
+  if (near.operator !== "Exists" && (near.value ?? "") !== value)
+    return ` (its toleration of ${key} is for ${near.value ? `the value ${near.value}` : "no value"})`
+  return near.effect === undefined ? "" : ` (its toleration of ${key} is for ${near.effect})`
 }
 
 function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (readonly [string, string])[] {
@@ -194,7 +204,13 @@ function roomObstacles(pod: Pod, node: Node, there: readonly Pod[]): readonly (r
   check("memory", wanted.memory, all.memory, taken.memory, bytes)
   check("ephemeral-storage", wanted.ephemeral, all.ephemeral, taken.ephemeral, bytes)
   for (const [name, amount] of wanted.scalar)
-    check(name, amount, all.scalar.get(name) ?? 0, taken.scalar.get(name) ?? 0, String)
+    check(
+      name,
+      amount,
+      all.scalar.get(name) ?? 0,
+      taken.scalar.get(name) ?? 0,
+      name.startsWith("hugepages-") ? bytes : String,
+    )
   const most = Number(node.status?.allocatable?.["pods"] ?? Infinity)
   if (there.length + 1 > most) found.push(["too-many-pods", `has room for ${most} pods and runs ${there.length}`])
   return found
