@@ -303,6 +303,56 @@ const HIDDEN: readonly Situation[] = [
   },
 ]
 
+const ELSEWHERE: readonly Situation[] = [
+  {
+    title: "an Ingress that leads to a Service of another namespace",
+    yaml:
+      object("v1", "Namespace", "other", "") +
+      WEB.replace("{name: web}", "{name: web, namespace: other}") +
+      object("networking.k8s.io/v1", "IngressClass", "k3ts", "spec: {controller: k3ts.dev/ingress}") +
+      object(
+        "networking.k8s.io/v1",
+        "Ingress",
+        "web",
+        "spec: {ingressClassName: k3ts, rules: [{host: a.example, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]}",
+      ),
+    ask: "ingress/web",
+    cause: "ingress-service-missing",
+    says: /does not exist in namespace default, but in other: an Ingress leads to Services of its own namespace only/,
+  },
+  {
+    title: "a binding that names a Role as a ClusterRole",
+    yaml: `${object("rbac.authorization.k8s.io/v1", "Role", "reader", "rules: []")}${object(
+      "rbac.authorization.k8s.io/v1",
+      "RoleBinding",
+      "reads",
+      "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}\nsubjects: [{kind: User, name: jane, apiGroup: rbac.authorization.k8s.io}]",
+    )}`,
+    ask: "rolebinding/reads",
+    cause: "role-missing",
+    says: /ClusterRole reader, which it binds, does not exist: it gives no right; there is a Role of this name/,
+  },
+  {
+    title: "pods that made room for others of a higher priority",
+    yaml:
+      object("scheduling.k8s.io/v1", "PriorityClass", "high", "value: 1000") +
+      deployment("low", `{containers: [{name: c, image: "app:1", resources: {requests: {cpu: 700m}}}]}`),
+    options: { nodes: [{ name: "a", capacity: { cpu: 1 } }] },
+    breaks: (cluster) =>
+      cluster.apply(
+        deployment(
+          "first",
+          `{priorityClassName: high, containers: [{name: c, image: "app:1", resources: {requests: {cpu: 700m}}}]}`,
+        ),
+      ),
+    ask: "deployment/low",
+    cause: "insufficient-cpu",
+    // Nobody should end the pod for which they made room.
+    says: /needs 0\.7 CPUs, 0\.3 of 1 free$/,
+    mends: 1,
+  },
+]
+
 const WAITING: readonly Situation[] = [
   {
     title: "a custom resource that has been pending for too long, and tells why",
@@ -313,4 +363,4 @@ const WAITING: readonly Situation[] = [
   },
 ]
 
-export const NEIGHBOURS: readonly Situation[] = [...SELECTED, ...PROBED, ...HIDDEN, ...WAITING]
+export const NEIGHBOURS: readonly Situation[] = [...SELECTED, ...PROBED, ...HIDDEN, ...ELSEWHERE, ...WAITING]

@@ -92,7 +92,8 @@ async function backendFindings(ingress: Ingress, ward: Ward): Promise<readonly F
       findings.push(
         finding(
           "ingress-service-missing",
-          `${at} leads to Service ${name}, which does not exist in namespace ${namespace}${near === undefined ? "" : `; there is ${near}`}`,
+          `${at} leads to Service ${name}, which does not exist in namespace ${namespace}` +
+            (near === undefined ? await elsewhere(name, ward) : `; there is ${near}`),
         ),
       )
       continue
@@ -112,6 +113,14 @@ async function backendFindings(ingress: Ingress, ward: Ward): Promise<readonly F
     for (const one of (await askThrough(ward, refOf(found))).findings) findings.push(one)
   }
   return findings
+}
+
+/** Says where a Service of this name is: an Ingress leads to those of its own namespace only. */
+async function elsewhere(name: string, { reader }: Ward): Promise<string> {
+  const [other] = ((await reader.listIfAllowed(SERVICES)) ?? []).filter(({ metadata }) => metadata.name === name)
+  return other === undefined
+    ? ""
+    : `, but in ${other.metadata.namespace}: an Ingress leads to Services of its own namespace only`
 }
 
 async function tlsFindings(ingress: Ingress, ward: Ward): Promise<readonly Finding[]> {

@@ -28,10 +28,16 @@ async function examine({ metadata, roleRef, subjects = [] }: RoleBinding | Clust
           roleRef.name,
           there.map((one) => one.metadata.name ?? ""),
         )
+  const isRole = roleRef.kind === "Role"
+  const alike = isRole
+    ? await ward.reader.get(CLUSTER_ROLES, undefined, roleRef.name)
+    : await ward.reader.get(ROLES, metadata.namespace, roleRef.name)
+  const other = alike === undefined ? undefined : `${isRole ? "a ClusterRole" : "a Role"} of this name`
+  const instead = other ?? near
   const missing = finding(
     "role-missing",
     `${roleRef.kind} ${roleRef.name}, which it binds, does not exist${namespace === undefined ? "" : ` in namespace ${namespace}`}: it gives no right` +
-      (near === undefined ? "" : `; there is ${near}`),
+      (instead === undefined ? "" : `; there is ${instead}`),
     { hints: ["create the role; or delete the binding and create it again, as its roleRef cannot be changed"] },
   )
   return unwell(summary, [missing, ...absent.findings])

@@ -223,12 +223,16 @@ function freedBy(pod: Pod, resource: string, missing: number, there: readonly Po
     const its = controllerOf(other)
     return owner !== undefined && its !== undefined && isSame(owner, its)
   }
+  // One of a higher priority was put there before this one on purpose.
+  const isAbove = (other: Pod) => (other.spec.priority ?? 0) > (pod.spec.priority ?? 0)
   const amountOf = (other: Pod) => {
     const { cpu, memory, ephemeral, scalar } = takenBy(other).exact
     return { cpu, memory, "ephemeral-storage": ephemeral }[resource] ?? scalar.get(resource) ?? 0
   }
   const [best] = there
-    .filter((one) => amountOf(one) >= missing && one.metadata.namespace !== "kube-system" && !isOfSame(one))
+    .filter(
+      (one) => amountOf(one) >= missing && one.metadata.namespace !== "kube-system" && !isOfSame(one) && !isAbove(one),
+    )
     .toSorted((a, b) => amountOf(a) - amountOf(b))
   return best === undefined ? "" : `; ending pod ${best.metadata.namespace}/${best.metadata.name} frees enough`
 }
