@@ -109,7 +109,7 @@ export class Exchange {
       headers["X-Kubernetes-PF-FlowSchema-UID"] = this.classification.schemaUid
       headers["X-Kubernetes-PF-PriorityLevel-UID"] = this.classification.levelUid
     }
-    if (this.warnings !== undefined) headers["Warning"] = this.warnings.headers()
+    if (this.warnings !== undefined) headers["Warning"] = this.warnings.headers(isHttp2(this.res))
     return headers
   }
 

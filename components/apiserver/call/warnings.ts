@@ -29,9 +29,12 @@ export class Warnings {
     } else this.#keep(this.#cutting ? cut(text) : text)
   }
 
-  /** Returns the values of the headers. */
-  headers(): string[] {
-    return this.#kept.map((text) => `299 - ${quoted(text)}`)
+  /**
+   * Returns the values of the headers. Over HTTP/2 what is beyond ASCII is sent in UTF-8, as Go sends it; over HTTP/1.1
+   * it becomes question marks, since Bun would encode the bytes once more.
+   */
+  headers(overHttp2: boolean): string[] {
+    return this.#kept.map((text) => `299 - ${quoted(text).replaceAll(BEYOND, overHttp2 ? bytesOf : () => "?")}`)
   }
 
   #keep(text: string): void {
@@ -45,12 +48,10 @@ const lengthOf = (text: string): number => Array.from(text).length
 const cut = (text: string): string =>
   text.length <= MOST_OF_EACH ? text : Array.from(text).slice(0, MOST_OF_EACH).join("")
 
-/**
- * Formats a quoted-string of RFC 9110: characters that a header may not have become spaces or are escaped. Others are
- * sent as the bytes of UTF-8, as in Go; Node's server takes a character for each byte.
- */
+const BEYOND = /[^\x20-\x7e]/gu
+/** Returns one character for each byte of UTF-8, as Node takes headers. */
+const bytesOf = (beyond: string): string => Buffer.from(beyond, "utf8").toString("latin1")
+
+/** Formats a quoted-string of RFC 9110: characters that a header may not have become spaces or are escaped. */
 const quoted = (text: string): string =>
-  `"${text
-    .replaceAll(/[\x00-\x1f\x7f-\x9f]/g, " ")
-    .replaceAll(/["\\]/g, "\\$&")
-    .replaceAll(/[^\x20-\x7e]+/g, (beyond) => Buffer.from(beyond, "utf8").toString("latin1"))}"`
+  `"${text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, " ").replaceAll(/["\\]/g, "\\$&")}"`
