@@ -94,7 +94,8 @@ function operationOptions({ operation, options }: AdmissionAttributes): unknown 
     kind: OPTIONS_KINDS[operation],
     apiVersion: "meta.k8s.io/v1",
     ...(dryRun === true ? { dryRun: ["All"] } : {}),
-    ...own,
+    // An expression must not find an option that was not given.
+    ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
   }
 }
 

@@ -149,6 +149,20 @@ describe("a validating webhook", () => {
     ])
   })
 
+  test("has conditions that find no option which was not given", async () => {
+    await using cluster = await clusterWith(
+      { "hooks/policy/ask": () => ({ allowed: true }) },
+      validating(
+        webhook("policy", { matchConditions: [{ name: "mine", expression: 'request.options.fieldManager == "x"' }] }),
+      ),
+    )
+    const refused = await failure(cluster.client.create(ConfigMap, configMap("a")))
+    expect(refused.message).toBe(
+      'configmaps "a" is forbidden: expression \'request.options.fieldManager == "x"\' resulted in error: ' +
+        "no such key: fieldManager",
+    )
+  })
+
   test("is told how long a deleted pod may take, once", async () => {
     // given a pod on a node
     const asked: unknown[] = []
