@@ -128,6 +128,11 @@ describe("errors", () => {
     expect(
       (await cluster.send("PUT", `${CONFIGMAPS}/twice`, { body: { metadata: { name: "other" } } })).body,
     ).toMatchObject({ code: 400, message: "the name of the object (other) does not match the name on the URL (twice)" })
+    const unnamed = { type: "application/apply-patch+yaml", body: { apiVersion: "v1", kind: "ConfigMap" } }
+    expect((await cluster.send("PATCH", `${CONFIGMAPS}/fresh?fieldManager=m`, unnamed)).body).toMatchObject({
+      code: 400,
+      message: "the name of the object (fresh based on URL) was undeterminable: name must be provided",
+    })
     expect((await cluster.send("DELETE", `${CONFIGMAPS}/twice`)).body).toMatchObject({
       kind: "Status",
       status: "Success",

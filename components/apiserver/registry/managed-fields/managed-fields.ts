@@ -87,7 +87,7 @@ export function applyFields(
   return whenReady(applied, (done) => taken(request, done))
 }
 
-/** Returns an applied object, under the name and in the namespace of the request. @throws ApiError for its faults */
+/** Returns an applied object, in the namespace of the request, whose name it must have. @throws ApiError for its faults */
 function taken(request: ApiRequest, { object, faults }: Decoded<KubeObject>): KubeObject {
   const {
     bodyFaults = [],
@@ -99,12 +99,12 @@ function taken(request: ApiRequest, { object, faults }: Decoded<KubeObject>): Ku
         `${[...bodyFaults.map((fault) => `error converting YAML to JSON: ${fault}`), ...faults].join(", ")}`,
     )
   warnOf([...bodyFaults, ...faults], request)
-  const named =
-    object.metadata.name === undefined ? { ...object, metadata: { ...object.metadata, name: request.name } } : object
-  if (named.metadata.name !== request.name)
+  const { name = "" } = object.metadata
+  if (name === "")
     throw badRequest(
-      `the name of the object (${named.metadata.name ?? ""}) does not match the name on the URL ` +
-        `(${request.name ?? ""})`,
+      `the name of the object (${request.name ?? ""} based on URL) was undeterminable: name must be provided`,
     )
-  return inNamespace(named, request)
+  if (name !== request.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name ?? ""})`)
+  return inNamespace(object, request)
 }
