@@ -50,11 +50,19 @@ export const ObjectMeta = message(`${meta}.ObjectMeta`, "Metadata of every store
   annotations: f.map(12, e.string, "Free-form keys and values for tools."),
   ownerReferences: f.list(13, OwnerReference, "Objects this one depends on.").listMap("uid").merge("uid"),
   finalizers: f.list(14, e.string, "Finalizers: the object is removed only when the list is empty.").listSet().merge(),
-  // An empty list, which is not the same as none, removes all managers.
-  managedFields: f.list(17, ManagedFieldsEntry, "The fields that each manager owns.").atomic().pointer(),
+  managedFields: f.list(17, ManagedFieldsEntry, "The fields that each manager owns.").atomic(),
 })
 export interface ObjectMeta extends ObjectOf<typeof ObjectMeta> {}
 export interface ObjectMetaInput extends InputOf<typeof ObjectMeta> {}
+
+/**
+ * The metadata of an object that a client sends. An empty list of managers, which is not the same as none, removes all
+ * of them; in the metadata of a template, which ObjectMeta is, it means nothing.
+ */
+export const ObjectMetaOfRequest = message(ObjectMeta.name, ObjectMeta.doc, {
+  ...ObjectMeta.fields,
+  managedFields: ObjectMeta.fields.managedFields.pointer(),
+})
 
 const ShardInfo = message(`${meta}.ShardInfo`, "The part of a collection that a list contains.", {
   selector: f.string(1, "The selector of the part, as it was requested.").required(),

@@ -1,7 +1,7 @@
 import type { Cause } from "./errors.ts"
 import { f, message, type Input, type Output } from "./fields.ts"
 import type { Fields, Message } from "./field-spec.ts"
-import { ObjectMeta as ObjectMetaMessage, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
+import { ObjectMetaOfRequest, type ObjectMeta, type ObjectMetaInput } from "./meta.ts"
 import type { Problem } from "./validation/names.ts"
 import type { UpstreamChecks } from "./validation/objectmeta.ts"
 
@@ -334,7 +334,7 @@ export function defineResource<F extends Fields>(
     own: F,
   ): Message {
     const name = schemaName ?? `${group === "" ? "core" : group.split(".")[0]}.${version}.${kind}`
-    const metadata = f.message(metadataNumber, ObjectMetaMessage, "Standard object's metadata.").always()
+    const metadata = f.message(metadataNumber, ObjectMetaOfRequest, "Standard object's metadata.").always()
     return message(
       name,
       doc,
