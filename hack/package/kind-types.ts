@@ -56,7 +56,8 @@ type Side = "read" | "sent"
 class TypeWriter {
   readonly exported = new Set<string>()
   readonly #kinds: ReadonlyMap<string, Resource>
-  readonly #names = new Map<Message, string>()
+  /** By the name of the message: the metadata of an object and that of a template are one type. */
+  readonly #names = new Map<string, string>()
   /** In the order of their names' first use. */
   readonly #texts = new Map<string, string>()
   readonly #differs = new Map<Message, boolean>()
@@ -143,7 +144,7 @@ ${comment(doc)}export declare const ${name}: Resource<${name}, ${name}Input>
    * the fields of a kind that stand in another object.
    */
   #nameOf(message: Message): string {
-    const known = this.#names.get(message)
+    const known = this.#names.get(message.name)
     if (known !== undefined) return known
     const parts = message.name.split(".")
     const short = parts.at(-1) ?? ""
@@ -154,7 +155,7 @@ ${comment(doc)}export declare const ${name}: Resource<${name}, ${name}Input>
     const name = (isEmbedded ? candidates.slice(2) : candidates).find((one) => !taken.has(one))
     if (name === undefined)
       throw new Error(`${message.name}: no name is left for its type among ${candidates.join(", ")}`)
-    this.#names.set(message, name)
+    this.#names.set(message.name, name)
     return name
   }
 }
