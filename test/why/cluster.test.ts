@@ -33,6 +33,28 @@ spec: {schedule: "*/2 * * * *", jobTemplate: {spec: {template: {spec: {restartPo
     expect(code).toBe(0)
   })
 
+  test("tells of twenty faults of an Ingress at most, however many backends it has", async () => {
+    // given an Ingress to many Services that do not exist
+    await using cluster = await startCluster({ nodes: 1, network: "real" })
+    const paths = Array.from(
+      { length: 300 },
+      (_, i) => `{path: /${i}, pathType: Prefix, backend: {service: {name: absent-${i}-service, port: {number: 80}}}}`,
+    )
+    await cluster.apply(`
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: many}
+spec: {rules: [{http: {paths: [${paths.join(", ")}]}}]}
+`)
+
+    // when somebody asks why
+    const { answer } = await ask(cluster, "ingress/many")
+
+    // then
+    const missing = answer.findings.filter(({ cause }) => cause.code === "ingress-service-missing")
+    expect(missing).toHaveLength(20)
+  })
+
   test("lists what is unwell by cause, what most suffer from first", async () => {
     // given three Deployments that lack one ConfigMap, and one that crashes behind a Service
     await using cluster = await startCluster({ nodes: 2, images: { "bad:1": { runsMs: 10, exitCode: 3 } } })

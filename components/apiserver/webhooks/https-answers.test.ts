@@ -2,21 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { gzipSync } from "node:zlib"
-import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 import { cm, CONFIGMAPS, json, startHttpServer, type Answer } from "../serving/http-server.fixtures.ts"
+import { ca, pair } from "./kubeconfig-webhook.fixtures.ts"
 import type { AdmissionReview } from "./review.ts"
 
 /** The forms in which a webhook may answer over HTTPS. All expectations are answers of kube-apiserver 1.36.2. */
-const DAY_MS = 86_400_000
-const now = Date.now()
-const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + DAY_MS) }
-const ca = createCa({ commonName: "webhooks", validity })
-const pair = issueCertificate(ca, {
-  subject: { commonName: "webhook", organizations: [] },
-  validity,
-  ipAddresses: ["127.0.0.1"],
-  usages: ["server"],
-})
 const CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 let webhook: Server

@@ -8,8 +8,9 @@ import { createCa, issueCertificate } from "../../../pkg/pki/certificate.ts"
 const DAY_MS = 86_400_000
 const now = Date.now()
 const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + DAY_MS) }
-const ca = createCa({ commonName: "webhooks", validity })
-const pair = issueCertificate(ca, {
+/** The authority of the webhooks of tests, and what one of them shows. */
+export const ca = createCa({ commonName: "webhooks", validity })
+export const pair = issueCertificate(ca, {
   subject: { commonName: "webhook", organizations: [] },
   validity,
   ipAddresses: ["127.0.0.1"],

@@ -50,7 +50,7 @@ export async function connectionFinding(
   if (local !== undefined) return [{ ...local, cause: { ...local.cause, evidence } }]
   if (refused) return []
   const asked = port ?? service.spec.ports?.[0]?.port ?? 0
-  const dropped = await flowFinding(pod, pods, { service, port: asked }, ward)
+  const dropped = await flowFinding(pod, pods, { name: service.metadata.name ?? "", service, port: asked }, ward)
   return dropped === undefined ? [] : withEvidence([dropped], evidence)
 }
 

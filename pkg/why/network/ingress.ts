@@ -66,6 +66,9 @@ async function classFindings(ingress: Ingress, ward: Ward): Promise<readonly Fin
   ]
 }
 
+/** An Ingress may have thousands of backends: so many faults of them are told. */
+const MOST_FAULTS = 20
+
 async function backendFindings(ingress: Ingress, ward: Ward): Promise<readonly Finding[]> {
   const { namespace = "" } = ingress.metadata
   const backends = [
@@ -79,6 +82,7 @@ async function backendFindings(ingress: Ingress, ward: Ward): Promise<readonly F
   const findings: Finding[] = []
   const seen = new Set<string>()
   for (const { at, backend } of backends) {
+    if (findings.length >= MOST_FAULTS) break
     const { service } = backend
     if (service === undefined) continue
     const { name, port } = service

@@ -3,8 +3,8 @@ import { contains, parseAddress, parseNetwork } from "../../apimachinery/address
 import { finding, nameOf, type Finding } from "../answer.ts"
 import { askThrough, type Ward } from "../doctor.ts"
 import type { Unreached } from "../pod/host-words.ts"
-import { NAMESPACES, NODES, PODS, POLICIES, refOf } from "../reading/kinds.ts"
-import { refusalOf } from "./policies.ts"
+import { NODES, PODS, refOf } from "../reading/kinds.ts"
+import { flowFinding } from "./policies.ts"
 
 /**
  * Returns why a program does not reach the address of a pod: the pod is not well, does not listen there, or is gone;
@@ -25,7 +25,10 @@ export async function podAddressFinding(
   if (target !== undefined) {
     const behind = (await askThrough(ward, refOf(target))).findings
     if (behind.length > 0) return behind
-    const dropped = refused || port === undefined ? undefined : await policyBetween(source, target, port, ward)
+    const dropped =
+      refused || port === undefined
+        ? undefined
+        : await flowFinding(source, [target], { name: nameOf(refOf(target)), port }, ward)
     if (dropped !== undefined) return [dropped]
     return refused && port !== undefined
       ? [
@@ -55,24 +58,4 @@ export async function podAddressFinding(
           { hints: ["ask by the name of a Service, which leads to the pods that there are"] },
         ),
       ]
-}
-
-async function policyBetween(source: Pod, target: Pod, port: number, { reader }: Ward): Promise<Finding | undefined> {
-  const policies = (await reader.listIfAllowed(POLICIES)) ?? []
-  const labels = new Map(
-    ((await reader.listIfAllowed(NAMESPACES)) ?? []).map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
-  )
-  const labelsOf = (name: string) => labels.get(name) ?? { "kubernetes.io/metadata.name": name }
-  const at = { port, protocol: "TCP" }
-  const refusal =
-    refusalOf(target, source, "Ingress", at, policies, labelsOf) ??
-    refusalOf(source, target, "Egress", at, policies, labelsOf)
-  if (refusal === undefined) return undefined
-  const { metadata } = refusal.policy
-  return finding(
-    "network-policy",
-    `${nameOf(refOf(source))} to ${nameOf(refOf(target))}:${port} is refused: NetworkPolicy ${metadata.namespace}/${metadata.name} ` +
-      `selects ${nameOf(refOf(refusal.selected))} for ${refusal.direction.toLowerCase()}, and no rule lets this through`,
-    { hints: ["add a rule to the policy, or a policy that allows it"] },
-  )
 }

@@ -16,19 +16,28 @@ type Direction = "Ingress" | "Egress"
 /** The namespaces' labels, where they may be read. */
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>
 
-/** Returns which NetworkPolicies keep a pod from all `targets` of a Service; undefined when none does. */
+/** Where a connection goes: to a port of a Service, or of a pod itself. */
+export interface Destination {
+  /** As the answer names it: `web`, `pod default/web-0`. */
+  readonly name: string
+  readonly port: number
+  /** Absent where the pod itself is asked. */
+  readonly service?: Service
+}
+
+/** Returns which NetworkPolicies keep a pod from all `targets`, which are behind `to`; undefined when none does. */
 export async function flowFinding(
   source: Pod,
   targets: readonly Pod[],
-  { service, port }: { readonly service: Service; readonly port: number },
+  { name: asked, port, service }: Destination,
   ward: Ward,
 ): Promise<Finding | undefined> {
-  const servicePort = service.spec.ports?.find((one) => one.port === port)
+  const servicePort = service?.spec.ports?.find((one) => one.port === port)
   const policies = await ward.reader.list(POLICIES)
   const namespaces = (await ward.reader.listIfAllowed(NAMESPACES)) ?? []
   const labels = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
   const labelsOf: NamespaceLabels = (name) => labels.get(name) ?? { "kubernetes.io/metadata.name": name }
-  const words = `${name(source)} to ${service.metadata.name ?? ""}:${port}`
+  const words = `${name(source)} to ${asked}:${port}`
   const refusals = targets.map((target) => {
     const number = servicePort === undefined ? port : targetPortIn(target, { ...servicePort, port })
     const at = { port: number ?? port, protocol: servicePort?.protocol ?? "TCP" }
@@ -75,7 +84,7 @@ interface Refusal {
 }
 
 /** Returns the policy that isolates `selected` and lets nothing of `other` through; undefined where one allows it. */
-export function refusalOf(
+function refusalOf(
   selected: Pod,
   other: Pod,
   direction: Direction,

@@ -24,7 +24,7 @@ export async function reachFindings(
   const findings: Finding[] = []
   for (const one of service.spec.ports ?? []) {
     if (port !== undefined && one.port !== port) continue
-    const found = await flowFinding(source, pods, { service, port: one.port }, ward)
+    const found = await flowFinding(source, pods, { name: service.metadata.name ?? "", service, port: one.port }, ward)
     if (found !== undefined) findings.push(found)
   }
   return findings

@@ -5,6 +5,9 @@ import { containerOf } from "./container-of.ts"
 /** A variable as it is written in command and args: `$(NAME)`, and as only a shell takes it: `$NAME`, `${NAME}`. */
 const VARIABLE = /\$\(([A-Za-z_]\w*)\)|\$\{?([A-Za-z_]\w*)\}?/g
 
+/** So many variables of a line are looked for: it may have thousands, and the arguments may be as long as an object. */
+const MOST_VARIABLES = 10
+
 const SHELL = /(?:^|\/)(?:ba|da|a|z|k)?sh$/
 
 /**
@@ -16,7 +19,7 @@ export function unexpandedFinding(pod: Pod, name: string, line: string): Finding
   const { command = [], args = [], env = [] } = container ?? {}
   // A shell puts in what it knows; what it prints of the rest is its own script.
   if (command.some((word) => SHELL.test(word))) return undefined
-  for (const [text, parens, plain = ""] of line.matchAll(VARIABLE)) {
+  for (const [text, parens, plain = ""] of line.matchAll(VARIABLE).take(MOST_VARIABLES)) {
     if (![...command, ...args].some((word) => word.includes(text))) continue
     const variable = parens ?? plain
     const isSet = env.some((one) => one.name === variable)
